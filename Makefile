@@ -1,0 +1,35 @@
+# make demo   install, then run the quick study end to end (about 15 minutes on 2 cores)
+# make smoke  the same stations with a handful of training steps (about 4 minutes)
+# make test   install, then run all tests, the slow ones too
+
+PYTHON ?= python3.11
+VENV   := .venv
+BIN    := $(VENV)/bin
+CORES  ?= 2
+
+.PHONY: install demo smoke test lint
+
+install: $(VENV)/installed
+
+$(VENV)/installed: envs/cpu.txt pyproject.toml
+	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 13), "Python 3.11 or 3.12 needed: make PYTHON=..."'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement envs/cpu.txt
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+demo: install
+	$(BIN)/snakemake --cores $(CORES) all
+	@cat results/quick/summary.md
+
+smoke: install
+	$(BIN)/snakemake --cores $(CORES) --configfile config/smoke.yaml all
+	@cat results/smoke/summary.md
+
+test: install
+	$(BIN)/python -m pytest
+
+lint: install
+	$(BIN)/ruff check workflow tests benchmarks
+	$(BIN)/ruff format --check workflow tests benchmarks
+	$(BIN)/snakefmt --check Snakefile workflow/rules
