@@ -1,0 +1,71 @@
+"""Made-up worlds: reproducible, of the size asked for, and acceptable to the builder of the official files."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from planner_r1.errors import InputError
+from planner_r1.sandbox.builder import build
+from planner_r1.sandbox.store import Store
+from planner_r1.sandbox.synthetic import WorldSpec, write_world
+
+SPEC = WorldSpec(seed=3, cities=7, states=2, restaurants=9, accommodations=5, attractions=4, flights=2, n_days=6)
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def rows(path: Path) -> list[dict]:
+    with open(path, newline="", encoding="utf-8") as f:
+        return list(csv.DictReader(f))
+
+
+def test_same_spec_gives_the_same_bytes_and_another_seed_does_not(tmp_path):
+    write_world(SPEC, tmp_path / "a")
+    write_world(SPEC, tmp_path / "b")
+    write_world(WorldSpec(**{**SPEC.__dict__, "seed": 4}), tmp_path / "c")
+    assert files(tmp_path / "a") == files(tmp_path / "b")
+    assert files(tmp_path / "a") != files(tmp_path / "c")
+
+
+def test_tables_have_the_size_asked_for_and_the_builder_keeps_every_row(tmp_path):
+    write_world(SPEC, tmp_path / "world")
+    assert len(rows(tmp_path / "world/flights/clean_Flights_2022.csv")) == 7 * 6 * 2 * 6
+    assert len(rows(tmp_path / "world/restaurants/clean_restaurant_2022.csv")) == 7 * 9
+    assert len(rows(tmp_path / "world/googleDistanceMatrix/distance.csv")) == 7 * 6
+    build(tmp_path / "world", tmp_path / "store")
+    store = Store.open(tmp_path / "store")
+    assert len(store.cities) == 7 and len(store.states) == 2
+    for city in store.cities:
+        assert len(store.restaurants(city)) == 9
+        assert len(store.accommodations(city)) == 5
+        assert len(store.attractions(city)) == 4
+
+
+def test_a_flight_keeps_its_number_and_price_on_every_day(tmp_path):
+    write_world(SPEC, tmp_path)
+    by_number = {}
+    for row in rows(tmp_path / "flights/clean_Flights_2022.csv"):
+        facts = {k: v for k, v in row.items() if k not in ("", "FlightDate")}
+        assert by_number.setdefault(row["Flight Number"], facts) == facts
+    assert len(by_number) == 7 * 6 * 2
+
+
+def test_no_name_of_a_city_contains_another(tmp_path):
+    write_world(SPEC, tmp_path)
+    tables = (("restaurants/clean_restaurant_2022.csv", "Name", "City"), ("attractions/attractions.csv", "Name", "City"))
+    for file, name, city in tables:
+        places: dict[str, list[str]] = {}
+        for row in rows(tmp_path / file):
+            places.setdefault(row[city], []).append(row[name])
+        for here in places.values():
+            assert all(a == b or a not in b for a in here for b in here) and len(set(here)) == len(here)
+
+
+@pytest.mark.parametrize(("key", "value"), [("cities", 1), ("states", 99), ("restaurants", 0), ("first_day", "March")])
+def test_an_impossible_world_is_refused_by_the_name_of_the_key(tmp_path, key, value):
+    with pytest.raises(InputError, match=key):
+        write_world(WorldSpec(**{key: value}), tmp_path / "world")
+    assert not (tmp_path / "world").exists()
