@@ -1,0 +1,51 @@
+"""The case that the rules judge: the days of a plan, with the query, the store and the holes that are closed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from planner_r1.evaluator.reading import MEALS, Day, attractions, name_and_city
+from planner_r1.plan.names import rows_named
+from planner_r1.queries import Query
+from planner_r1.sandbox.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    plan: list
+    days: list[Day]
+    query: Query
+    store: Store
+    closed: frozenset[str]
+
+    def rows(self, table: str, value: str) -> list[dict]:
+        """The rows of the named city that a "Name, City" may mean, in file order; the first one counts.
+
+        table: "restaurants", "attractions" or "accommodations"
+        """
+        if "name_contained" in self.closed:
+            return rows_named(self.store, table, *name_and_city(value, whole_name=True))
+        return self.store.find(table, *name_and_city(value))
+
+    def attractions(self, day: Day) -> list[str]:
+        return attractions(day, keep_last="last_attraction" in self.closed)
+
+    def meals(self) -> Iterator[tuple[Day, str, str]]:
+        """(day, key, value) of every meal that is filled in."""
+        for day in self.days:
+            for key in MEALS:
+                if value := day.filled(key):
+                    yield day, key, value
+
+    def nights(self) -> Iterator[tuple[Day, str]]:
+        """(day, value) of every accommodation that is filled in."""
+        for day in self.days:
+            if value := day.filled("accommodation"):
+                yield day, value
+
+    def legs(self) -> Iterator[tuple[Day, str]]:
+        """(day, value) of every transportation that is filled in."""
+        for day in self.days:
+            if value := day.filled("transportation"):
+                yield day, value
