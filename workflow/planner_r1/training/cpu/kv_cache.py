@@ -1,0 +1,169 @@
+"""Keys and values of many conversations, one slot each, and the attention that reads them.
+
+A forward pass of the engine takes the new tokens of all rows packed into one row of tokens, as many as each has: one
+for a row that is decoding, all that is not cached yet for a row that has just arrived. The linear layers see no
+padding; only attention needs to know which token belongs to which slot, and that is the `Span`s of a `Pass`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from transformers import AttentionInterface, PretrainedConfig
+
+RAGGED_ATTENTION = "planner_r1_cpu_ragged"
+
+
+@dataclass(frozen=True)
+class Span:
+    """New tokens of one slot: positions `start` to `start + length`, all earlier positions are cached."""
+
+    slot: int
+    start: int
+    length: int
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length
+
+
+class KeyValueCache:
+    """`slots` stretches of `max_length` positions, and which tokens each of them holds keys and values of.
+
+    Memory is touched only where it is used: slots * max_length is an upper limit.
+    """
+
+    def __init__(self, config: PretrainedConfig, slots: int, max_length: int, dtype: torch.dtype):
+        head_size = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        shape = (config.num_hidden_layers, 2, slots, config.num_key_value_heads, max_length, head_size)
+        self.slots = slots
+        self.max_length = max_length
+        self._memory = torch.zeros(shape, dtype=dtype)
+        self._tokens = np.zeros((slots, max_length), dtype=np.int64)
+        self.lengths = np.zeros(slots, dtype=np.int64)
+
+    def keys(self, layer: int) -> torch.Tensor:
+        """[slots, key-value heads, max_length, head size], a view."""
+        return self._memory[layer, 0]
+
+    def values(self, layer: int) -> torch.Tensor:
+        return self._memory[layer, 1]
+
+    def forget(self) -> None:
+        """Drop everything: the weights changed, so keys and values no longer are the model's."""
+        self.lengths[:] = 0
+
+    def record(self, slot: int, start: int, tokens) -> None:
+        """Say that positions from `start` on now hold these tokens, and nothing is held after them."""
+        self._tokens[slot, start : start + len(tokens)] = tokens
+        self.lengths[slot] = start + len(tokens)
+
+    def shared_prefix(self, tokens: np.ndarray) -> np.ndarray:
+        """[slots]: how many of the first tokens each slot holds."""
+        if not len(tokens):
+            return np.zeros(self.slots, dtype=np.int64)
+        differs = self._tokens[:, : len(tokens)] != tokens
+        first = differs.argmax(1)
+        first[~differs[np.arange(self.slots), first]] = len(tokens)  # no difference at all
+        return np.minimum(first, self.lengths)
+
+    def copy(self, source: int, target: int, length: int) -> None:
+        """Make the first `length` positions of `target` those of `source`."""
+        self._memory[:, :, target, :, :length] = self._memory[:, :, source, :, :length]
+        self.record(target, 0, self._tokens[source, :length])
+
+    def swap(self, a: int, b: int) -> None:
+        """Exchange what two slots hold."""
+        if a == b:
+            return
+        length_a, length_b = int(self.lengths[a]), int(self.lengths[b])
+        if length_a == 0 or length_b == 0:  # a move, half the work
+            source, target, length = (a, b, length_a) if length_a else (b, a, length_b)
+            self.copy(source, target, length)
+            self.lengths[source] = 0
+            return
+        held_a = self._memory[:, :, a, :, :length_a].clone()
+        tokens_a = self._tokens[a, :length_a].copy()
+        self.copy(b, a, length_b)
+        self._memory[:, :, b, :, :length_a] = held_a
+        self.record(b, 0, tokens_a)
+
+
+class Pass:
+    """One forward pass: whose tokens are in the packed row, and where their keys and values go.
+
+    The first `decoding` spans are single tokens of the slots 0, 1, 2, ...: their attention is one batched call on a view
+    of the cache. The other spans are attended one at a time.
+    """
+
+    def __init__(self, cache: KeyValueCache, spans: list[Span], decoding: int):
+        assert all(s.slot == i and s.length == 1 for i, s in enumerate(spans[:decoding]))
+        self._cache = cache
+        self._decoding = decoding
+        self._prefills = spans[decoding:]
+        positions = np.concatenate([np.arange(s.start, s.end) for s in spans])
+        self.positions = torch.from_numpy(positions)
+        self._slots = torch.from_numpy(np.repeat([s.slot for s in spans], [s.length for s in spans]))
+        self.last = torch.from_numpy(np.cumsum([s.length for s in spans]) - 1)  # each span's last token
+        if decoding:
+            ends = torch.tensor([s.end for s in spans[:decoding]])
+            self._reach = int(ends.max())
+            visible = torch.arange(self._reach) < ends[:, None]
+            bias = torch.zeros(visible.shape, dtype=cache.keys(0).dtype).masked_fill_(~visible, float("-inf"))
+            self._bias = bias[:, None, None, :]  # [rows, 1, 1, positions]
+
+    def attend(
+        self, layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, scaling: float | None
+    ) -> torch.Tensor:
+        """Store the new keys and values, and attend: [heads, tokens, size] -> [tokens, heads, size]."""
+        keys, values = self._cache.keys(layer), self._cache.values(layer)
+        keys[self._slots, :, self.positions] = key.transpose(0, 1)
+        values[self._slots, :, self.positions] = value.transpose(0, 1)
+        heads, tokens, size = query.shape
+        out = query.new_empty(tokens, heads, size)
+        if self._decoding:
+            out[: self._decoding] = self._decode(query[:, : self._decoding], keys, values, scaling)
+        offset = self._decoding
+        for span in self._prefills:
+            here = slice(offset, offset + span.length)
+            out[here] = self._prefill(span, query[:, here], keys, values, scaling)
+            offset += span.length
+        return out
+
+    def _decode(self, query, keys, values, scaling):
+        """One new token a row: [heads, rows, size] -> [rows, heads, size]."""
+        heads, rows, size = query.shape
+        groups = keys.shape[1]
+        # The query heads that share a key head become a query axis, so that keys and values are not repeated.
+        folded = query.view(groups, heads // groups, rows, size).permute(2, 0, 1, 3)
+        out = F.scaled_dot_product_attention(
+            folded, keys[:rows, :, : self._reach], values[:rows, :, : self._reach], attn_mask=self._bias, scale=scaling
+        )
+        return out.reshape(rows, heads, size)
+
+    def _prefill(self, span, query, keys, values, scaling):
+        """All new tokens of one row: [heads, length, size] -> [length, heads, size]."""
+        slot = slice(span.slot, span.slot + 1)
+        visible = None
+        if span.start and span.length > 1:
+            visible = torch.ones(span.length, span.end, dtype=torch.bool).tril_(diagonal=span.start)
+        out = F.scaled_dot_product_attention(
+            query[None],
+            keys[slot, :, : span.end],
+            values[slot, :, : span.end],
+            attn_mask=visible,
+            is_causal=span.start == 0,
+            scale=scaling,
+            enable_gqa=True,
+        )
+        return out[0].transpose(0, 1)
+
+
+def _ragged_attention(module, query, key, value, attention_mask, scaling=None, ragged_pass=None, **_unused):
+    out = ragged_pass.attend(module.layer_idx, query[0], key[0], value[0], scaling)
+    return out[None], None
+
+
+# transformers builds no mask for an attention that it has no mask function for.
+AttentionInterface.register(RAGGED_ATTENTION, _ragged_attention)

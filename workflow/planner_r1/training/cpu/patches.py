@@ -1,0 +1,67 @@
+"""The few places where verl 0.9.1 has no hook and would not work, or crawl, on a CPU.
+
+Each function replaces a name in a module of verl in the running process; nothing on disk is changed. All of it is
+done while `import verl` runs, so before any other module of verl has taken a copy of the name. The tests check that
+the pinned verl still needs each patch and that it still fits.
+"""
+
+import torch
+import torch.nn.functional as F
+
+
+def register_rollout() -> None:
+    """Make `rollout.name=hf_cpu` known."""
+    from verl.workers.rollout import base, replica
+
+    def load_replica():
+        from planner_r1.training.cpu.rollout import CpuReplica
+
+        return CpuReplica
+
+    replica.RolloutReplicaRegistry.register("hf_cpu", load_replica)
+    # verl has a public registry for replicas, but for the worker's side only this dictionary.
+    base._ROLLOUT_REGISTRY[("hf_cpu", "async")] = "planner_r1.training.cpu.rollout.ServerAdapter"
+
+
+def use_gloo() -> None:
+    """verl asks torch for the backend "cpu:gloo,<device>:<backend>", here "cpu:gloo,cpu:gloo", which torch refuses."""
+    import verl.utils.distributed as distributed
+
+    initialize = distributed.initialize_global_process_group_ray
+
+    def initialize_global_process_group_ray(timeout_second=None, backend=None):
+        return initialize(timeout_second=timeout_second, backend=backend or "cpu:gloo")
+
+    distributed.initialize_global_process_group_ray = initialize_global_process_group_ray
+
+
+def do_not_pin_memory() -> None:
+    """The reference policy is built with CPUOffloadPolicy(pin_memory=True); pinning needs an accelerator."""
+    import verl.utils.fsdp_utils as fsdp_utils
+
+    policy = fsdp_utils.CPUOffloadPolicy
+
+    class UnpinnedOffloadPolicy(policy):
+        def __init__(self, pin_memory: bool = False):
+            super().__init__(pin_memory=False)
+
+    fsdp_utils.CPUOffloadPolicy = UnpinnedOffloadPolicy
+
+
+def fuse_log_probs() -> None:
+    """Without a CUDA kernel verl takes the log-probabilities of packed rows in a Python loop over the tokens."""
+    import verl.utils.torch_functional as torch_functional
+
+    def logprobs_from_logits_v2(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+        rows = logits.reshape(-1, logits.shape[-1]).float()
+        return -F.cross_entropy(rows, labels.reshape(-1), reduction="none").view(labels.shape)
+
+    torch_functional.logprobs_from_logits_v2 = logprobs_from_logits_v2
+
+
+def apply() -> None:
+    """Apply all of them to this process."""
+    register_rollout()
+    use_gloo()
+    do_not_pin_memory()
+    fuse_log_probs()
