@@ -1,0 +1,67 @@
+# The whole study as one DAG: sandbox -> queries -> runs -> checkpoints -> scores -> tables and figures.
+# Run from this folder:  snakemake -c all [--configfile config/laptop.yaml] [TARGET]
+import sys
+
+from snakemake.utils import min_version
+
+from planner_r1.errors import InputError
+from planner_r1.study import DATABASE_FILES, SPLITS, Study
+
+min_version("9.27")
+
+# A study is one file: another one replaces the default, where two `configfile`s would be merged.
+if not workflow.overwrite_configfiles:
+
+    configfile: "config/quick.yaml"
+
+
+try:
+    study = Study.from_config(config)
+except InputError as error:
+    sys.exit(f"Study configuration: {error}")
+
+RESULTS = f"results/{study.name}"
+
+
+pathvars:
+    results=RESULTS,
+    logs=f"{RESULTS}/logs",
+    benchmarks=f"{RESULTS}/benchmarks",
+
+
+wildcard_constraints:
+    model="|".join(study.models),
+    regime="|".join(("base", *study.regimes)),
+    seed=r"\d+",
+    step=r"\d+",
+    split="|".join(SPLITS),
+
+
+rule all:
+    default_target: True
+    input:
+        "<results>/config.yaml",
+        "<results>/summary.md",
+        "<results>/tables/table1.md",
+        "<results>/figures/figure3_left.png",
+
+
+include: "workflow/rules/sandbox.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/train.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/paper.smk"
+
+
+localrules:
+    all,
+    sandbox,
+    data,
+    train,
+    evaluate,
+    tables,
+    figures,
+    study_config,
+    table1,
+    figure3_left,
+    summary,

@@ -1,0 +1,349 @@
+"""A study: what a configuration file asks for, checked and typed.
+
+The keys, their meaning and their defaults stand in `workflow/schemas/config.schema.json`; a file that does not fit it
+is refused with the path of the key. What a schema cannot say (keys that belong together) is checked here.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from dataclasses import dataclass
+from datetime import date
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+from planner_r1.errors import InputError
+
+SCHEMA_FILE = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.json"
+SPLITS = ("train", "validation", "test")
+BASE_REGIME = "base"
+DATABASE_FILES = (
+    "accommodations/clean_accommodations_2022.csv",
+    "restaurants/clean_restaurant_2022.csv",
+    "attractions/attractions.csv",
+    "flights/clean_Flights_2022.csv",
+    "googleDistanceMatrix/distance.csv",
+    "background/citySet_with_states.txt",
+)
+# Keys that mean something under one `source` only.
+SOURCE_KEYS = {
+    "sandbox": {"synthetic": ("world",), "files": ("database", "official")},
+    "queries": {"synthetic": ("days", "levels", "sizes"), "files": SPLITS},
+}
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A stretch of training steps under one weighting of the reward (`stage1`, `stage2` or `stage3`)."""
+
+    weights: str
+    steps: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """One training run: a model under a regime with a seed."""
+
+    model: str
+    regime: str
+    seed: int
+    phases: tuple[Phase, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}/{self.regime}/seed{self.seed}"
+
+    @property
+    def steps(self) -> int:
+        return sum(phase.steps for phase in self.phases)
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """The weights of a run after a step; of the untrained model under regime `base`, seed 0, step 0."""
+
+    model: str
+    regime: str
+    seed: int
+    step: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}/{self.regime}/seed{self.seed}/step{self.step}"
+
+
+class Study:
+    """Typed access to a checked configuration. Build it with `from_config`."""
+
+    def __init__(self, config: dict):
+        self.config = config
+
+    @classmethod
+    def from_config(cls, config: dict) -> Study:
+        """Check a configuration as read from YAML and fill in the defaults; the argument is left as it is.
+
+        Raises:
+            InputError: naming the path of the key, such as `training.save_evry: unknown key`.
+        """
+        config = _plain(config)
+        schema = load_schema()
+        errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: [str(p) for p in e.path])
+        if errors:
+            raise InputError(_explain(errors[0]))
+        _refuse_keys_of_another_source(config)
+        study = cls(_filled(config, schema))
+        study._check()
+        return study
+
+    @property
+    def name(self) -> str:
+        return self.config["study"]
+
+    @property
+    def seed(self) -> int:
+        return self.config["seed"]
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        return tuple(self.config["models"])
+
+    @property
+    def regimes(self) -> tuple[str, ...]:
+        return tuple(self.config["regimes"])
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        return tuple(self.config["seeds"])
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that checkpoints are evaluated on."""
+        return tuple(self.config["evaluation"]["splits"])
+
+    @property
+    def world(self) -> dict | None:
+        """Fields of a WorldSpec, or None where the sandbox is built from files."""
+        return self.config["sandbox"]["world"] if self.config["sandbox"]["source"] == "synthetic" else None
+
+    @property
+    def database(self) -> str | None:
+        """Folder of the released files, or None where the world is made up."""
+        return self.config["sandbox"].get("database") if self.world is None else None
+
+    @property
+    def official(self) -> bool:
+        """Whether the database claims to be the complete release."""
+        return self.world is None and self.config["sandbox"]["official"]
+
+    @property
+    def prompt(self) -> str:
+        """Path of the system prompt's template."""
+        return self.config["prompt"]
+
+    @property
+    def backend(self) -> str:
+        return self.config["training"]["backend"]
+
+    @property
+    def overrides(self) -> dict:
+        """Keys of verl's configuration and their values."""
+        return self.config["training"]["overrides"]
+
+    @property
+    def world_label(self) -> str:
+        """The world in a few words, for tables and figures."""
+        if self.world is None:
+            return "TravelPlanner database"
+        return f"synthetic world of {self.world['cities']} cities"
+
+    @property
+    def query_spec(self) -> dict | None:
+        """Fields of a QuerySpec, or None where the queries are read from files. Trips lie on the world's days."""
+        queries = self.config["queries"]
+        if queries["source"] == "files":
+            return None
+        spec = {"days": queries["days"], "levels": queries["levels"]}
+        return spec | {key: self.world[key] for key in ("first_day", "n_days") if self.world}
+
+    def query_file(self, split: str) -> str | None:
+        """The file a split is read from, or None where it is drawn."""
+        queries = self.config["queries"]
+        return queries.get(split) if queries["source"] == "files" else None
+
+    @property
+    def all_splits(self) -> tuple[str, ...]:
+        """The splits this study has queries for."""
+        return tuple(split for split in SPLITS if self.query_spec or self.query_file(split))
+
+    def query_seed(self, split: str) -> int:
+        """The seed a split is drawn with, different for each."""
+        return len(SPLITS) * self.seed + SPLITS.index(split)
+
+    def drawn_before(self, split: str) -> tuple[str, ...]:
+        """The splits drawn before `split`, whose questions it may not repeat: test, then validation, then train."""
+        return SPLITS[SPLITS.index(split) + 1 :]
+
+    def query_count(self, split: str) -> int | None:
+        """The number of queries to draw for a split, or None where they are read from a file."""
+        return self.config["queries"]["sizes"][split] if self.query_spec else None
+
+    def warm_start(self, model: str) -> dict | None:
+        """Fields of a warm start, or None for a model that is given."""
+        return self.config["models"][model].get("warm_start")
+
+    def model_path(self, model: str) -> str | None:
+        """Where a given model lies, or None for one that is made here."""
+        return self.config["models"][model].get("path")
+
+    def run(self, model: str, regime: str, seed: int) -> Run:
+        """The run of a model under a regime.
+
+        Raises:
+            InputError: the study has no such model or regime.
+        """
+        if model not in self.models or regime not in self.regimes:
+            raise InputError(f"study '{self.name}' has no run '{model}/{regime}'")
+        phases = (
+            Phase(p["weights"], p["steps"] if isinstance(p["steps"], int) else p["steps"][model])
+            for p in self.config["regimes"][regime]
+        )
+        return Run(model, regime, seed, tuple(phases))
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """Every run, by model, regime and seed in the order of the file."""
+        return tuple(self.run(m, r, s) for m in self.models for r in self.regimes for s in self.seeds)
+
+    def train_settings(self, model: str, regime: str, seed: int) -> dict:
+        """What makes a run what it is, as plain values: a change of any of them asks for a new run."""
+        run = self.run(model, regime, seed)
+        training = self.config["training"]
+        return {
+            "phases": [{"weights": phase.weights, "steps": phase.steps} for phase in run.phases],
+            "seed": seed,
+            "save_every": training["save_every"],
+            "test_every": training["test_every"],
+            "export_steps": self.export_steps(run),
+            "backend": training["backend"],
+            "overrides": training["overrides"],
+        }
+
+    def export_steps(self, run: Run) -> list[int]:
+        """The steps of a run whose weights are exported to be evaluated; the last one always is."""
+        asked = self.config["evaluation"]["checkpoints"]
+        earlier = [] if asked == "final" else [step for step in asked if step < run.steps]
+        return sorted({*earlier, run.steps})
+
+    @cached_property
+    def checkpoints(self) -> tuple[Checkpoint, ...]:
+        """Every checkpoint to evaluate: the base of each model, then those of the runs."""
+        base = [Checkpoint(model, BASE_REGIME, 0, 0) for model in self.models]
+        trained = [Checkpoint(r.model, r.regime, r.seed, step) for r in self.runs for step in self.export_steps(r)]
+        return tuple(base + trained)
+
+    def _check(self) -> None:
+        """Refuse what the schema lets pass: keys that need one another, steps that no checkpoint has."""
+        if self.world is None and not self.database:
+            raise InputError("sandbox.database: missing; source 'files' needs the folder with the released files")
+        if self.query_spec is None:
+            for split in ("train", "validation", *self.splits):
+                if not self.query_file(split):
+                    raise InputError(f"queries.{split}: missing; source 'files' needs the file of this split")
+        elif not any(self.query_spec["levels"].values()):
+            raise InputError("queries.levels: all weights are 0; give at least one level a positive weight")
+        for regime, phases in self.config["regimes"].items():
+            for i, phase in enumerate(phases):
+                self._check_steps(f"regimes.{regime}[{i}].steps", phase["steps"])
+        self._check_checkpoints()
+
+    def _check_steps(self, key: str, steps: int | dict) -> None:
+        if isinstance(steps, int):
+            return
+        if missing := [m for m in self.models if m not in steps]:
+            raise InputError(f"{key}: no entry for model '{missing[0]}'")
+        if unknown := [m for m in steps if m not in self.models]:
+            raise InputError(f"{key}.{unknown[0]}: no such model in this study ({', '.join(self.models)})")
+
+    def _check_checkpoints(self) -> None:
+        asked = self.config["evaluation"]["checkpoints"]
+        if asked == "final":
+            return
+        every = self.config["training"]["save_every"]
+        longest = max(run.steps for run in self.runs)
+        for i, step in enumerate(asked):
+            if step > longest:
+                raise InputError(f"evaluation.checkpoints[{i}]: step {step} lies beyond the longest run ({longest})")
+            if step % every and any(step < run.steps for run in self.runs):
+                key = f"evaluation.checkpoints[{i}]"
+                raise InputError(f"{key}: step {step} is not saved; use multiples of training.save_every ({every})")
+
+
+def load_schema() -> dict:
+    """The JSON Schema of a study file."""
+    return json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+
+
+def _plain(value):
+    """A copy with plain types: YAML reads an unquoted day as a date, Snakemake hands over ordered dictionaries."""
+    if isinstance(value, dict):
+        return {str(key): _plain(v) for key, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return value.isoformat() if isinstance(value, date) else value
+
+
+def _filled(value, schema: dict):
+    """A copy of a valid value with the schema's defaults for every key that is absent; a default of null adds none."""
+    if isinstance(value, list):
+        return [_filled(v, schema.get("items", {})) for v in value]
+    if not isinstance(value, dict):
+        return value
+    properties, others = schema.get("properties", {}), schema.get("additionalProperties") or {}
+    filled = {key: _filled(v, properties.get(key, others)) for key, v in value.items()}
+    for key, sub in properties.items():
+        if key not in filled and sub["default"] is not None:
+            filled[key] = _filled(copy.deepcopy(sub["default"]), sub)
+    return filled
+
+
+def _refuse_keys_of_another_source(config: dict) -> None:
+    for section, by_source in SOURCE_KEYS.items():
+        source = config[section]["source"]
+        for other, keys in by_source.items():
+            for key in keys:
+                if other != source and config[section].get(key) is not None:
+                    raise InputError(f"{section}.{key}: belongs to source '{other}', but source is '{source}'")
+
+
+def _explain(error) -> str:
+    """One line for one failed check: the path of the key, what was found, what was expected."""
+    path = _dotted(error.absolute_path)
+    if error.validator == "additionalProperties":
+        known = list(error.schema.get("properties", {}))
+        key = next(k for k in error.instance if k not in known)
+        close = get_close_matches(str(key), known, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(known)}"
+        return f"{_dotted([*error.absolute_path, key])}: unknown key ({hint})"
+    if error.validator == "required":
+        key = next(k for k in error.validator_value if k not in error.instance)
+        return f"{_dotted([*error.absolute_path, key])}: missing ({error.schema['properties'][key]['description']})"
+    if error.validator == "type":
+        kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
+        return f"{path}: expected {' or '.join(kinds)}, found {error.instance!r}"
+    if error.validator == "enum":
+        return f"{path}: expected one of {', '.join(map(str, error.validator_value))}, found {error.instance!r}"
+    if "propertyNames" in error.absolute_schema_path:
+        return f"{path}.{error.instance}: not allowed as a name here (small letters, digits, '.', '_', '-'; not 'base')"
+    return f"{path}: {error.message}"
+
+
+def _dotted(path) -> str:
+    """`regimes.stage1[0].steps` from the parts of a path."""
+    text = ""
+    for part in path:
+        text += f"[{part}]" if isinstance(part, int) else f".{part}"
+    return text.lstrip(".") or "the file"

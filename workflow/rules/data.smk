@@ -1,0 +1,45 @@
+# Queries, one file a split, and the same as rows that verl reads.
+
+
+def query_sources(wildcards):
+    """The split's file; or the store it is drawn from, and the splits whose questions may not come again."""
+    if study.query_spec is None:
+        return {"file": present(study.query_file(wildcards.split) or "")}
+    before = study.drawn_before(wildcards.split)
+    return {"store": STORE, "avoid": [f"<results>/data/{split}.jsonl" for split in before]}
+
+
+rule data:
+    input:
+        expand("<results>/data/{split}.parquet", split=study.all_splits),
+
+
+rule queries:
+    input:
+        unpack(query_sources),
+    output:
+        "<results>/data/{split}.jsonl",
+    log:
+        "<logs>/queries/{split}.log",
+    params:
+        file=lambda w: study.query_file(w.split),
+        spec=study.query_spec,
+        size=lambda w: study.query_count(w.split),
+        seed=lambda w: study.query_seed(w.split),
+    script:
+        "../scripts/queries.py"
+
+
+rule parquet:
+    input:
+        queries="<results>/data/{split}.jsonl",
+        template=present(study.prompt),
+    output:
+        "<results>/data/{split}.parquet",
+    log:
+        "<logs>/parquet/{split}.log",
+    params:
+        template=study.prompt,
+        study=study.name,
+    script:
+        "../scripts/parquet.py"

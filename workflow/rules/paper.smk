@@ -1,0 +1,72 @@
+# Tables and figures. Their library modules are inputs, so that an edit redraws what it touches and nothing else.
+
+PAPER = "workflow/planner_r1/paper"
+VALIDATIONS = [f"<results>/runs/{run.name}/validation.jsonl" for run in study.runs]
+
+
+rule tables:
+    input:
+        "<results>/tables/table1.md",
+
+
+rule figures:
+    input:
+        "<results>/figures/figure3_left.png",
+
+
+rule study_config:
+    output:
+        "<results>/config.yaml",
+    log:
+        "<logs>/study_config.log",
+    params:
+        config=study.config,
+    script:
+        "../scripts/study_config.py"
+
+
+rule table1:
+    input:
+        metrics=SCORES,
+        code=expand(f"{PAPER}/{{name}}", name=["tables.py", "statistics.py", "reference.py", "reference/table1.csv"]),
+    output:
+        csv=report("<results>/tables/table1.csv", category="Tables", caption="../report/table1.rst"),
+        markdown="<results>/tables/table1.md",
+        latex="<results>/tables/table1.tex",
+    log:
+        "<logs>/table1.log",
+    params:
+        world=study.world_label,
+    script:
+        "../scripts/table1.py"
+
+
+rule figure3_left:
+    input:
+        validations=VALIDATIONS,
+        code=expand(f"{PAPER}/{{name}}", name=["curves.py", "statistics.py", "figures/figure3_left.py", "figures/style.py"]),
+    output:
+        csv="<results>/figures/figure3_left.csv",
+        pdf="<results>/figures/figure3_left.pdf",
+        png=report("<results>/figures/figure3_left.png", category="Figures", caption="../report/figure3_left.rst"),
+    log:
+        "<logs>/figure3_left.log",
+    params:
+        world=study.world_label,
+    script:
+        "../scripts/figure3_left.py"
+
+
+rule summary:
+    input:
+        validations=VALIDATIONS,
+        code=expand(f"{PAPER}/{{name}}", name=["curves.py", "learning.py", "statistics.py"]),
+    output:
+        json="<results>/summary.json",
+        markdown=report("<results>/summary.md", category="Summary", caption="../report/summary.rst"),
+    log:
+        "<logs>/summary.log",
+    params:
+        world=study.world_label,
+    script:
+        "../scripts/summary.py"

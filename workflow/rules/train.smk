@@ -1,0 +1,64 @@
+# One training run a model, regime and seed. What a run resumes from lies in <results>/work, which no rule declares:
+# Snakemake deletes the declared outputs of a job that failed.
+
+# More than most machines have, and scaled down to the cores that Snakemake is given: two runs of verl never share a
+# machine. A cluster's profile sets its own number with `set-threads`.
+WHOLE_MACHINE = 64
+
+
+def base_model_sources(wildcards):
+    if study.warm_start(wildcards.model):
+        return {"store": STORE, "queries": "<results>/data/train.jsonl", "template": present(study.prompt)}
+    return {"config": present(f"{study.model_path(wildcards.model)}/config.json")}
+
+
+rule train:
+    input:
+        [f"<results>/runs/{run.name}/MANIFEST.json" for run in study.runs],
+
+
+rule base_model:
+    input:
+        unpack(base_model_sources),
+    output:
+        "<results>/models/{model}/MANIFEST.json",
+    log:
+        "<logs>/base_model/{model}.log",
+    benchmark:
+        "<benchmarks>/base_model/{model}.tsv"
+    threads: 2
+    resources:
+        mem_mb=4000,
+    params:
+        warm_start=lambda w: study.warm_start(w.model),
+        path=lambda w: study.model_path(w.model),
+        template=study.prompt,
+        seed=study.seed,
+    script:
+        "../scripts/base_model.py"
+
+
+rule train_run:
+    input:
+        model="<results>/models/{model}/MANIFEST.json",
+        store=STORE,
+        train="<results>/data/train.parquet",
+        validation="<results>/data/validation.parquet",
+        template=present(study.prompt),
+        settings=["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"],
+    output:
+        manifest="<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json",
+        metrics="<results>/runs/{model}/{regime}/seed{seed}/metrics.jsonl",
+        validation="<results>/runs/{model}/{regime}/seed{seed}/validation.jsonl",
+    log:
+        "<logs>/train_run/{model}/{regime}/seed{seed}.log",
+    benchmark:
+        "<benchmarks>/train_run/{model}/{regime}/seed{seed}.tsv"
+    threads: WHOLE_MACHINE
+    resources:
+        mem_mb=8000,
+    params:
+        work=f"{RESULTS}/work/{{model}}/{{regime}}/seed{{seed}}",
+        run=lambda w: study.train_settings(w.model, w.regime, int(w.seed)),
+    script:
+        "../scripts/train_run.py"

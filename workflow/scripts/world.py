@@ -1,0 +1,12 @@
+"""Make up a world in the official file format."""
+
+from pathlib import Path
+
+from planner_r1.rule_log import rule_log
+from snakemake.script import snakemake
+
+with rule_log(snakemake.log[0]):
+    from planner_r1.sandbox.synthetic import WorldSpec, write_world
+
+    write_world(WorldSpec(**snakemake.params.spec), Path(snakemake.params.out))
+    print(f"wrote a world to {snakemake.params.out}: {snakemake.params.spec}")
