@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from planner_r1.evaluator.reading import MEALS, Day, attractions, name_and_city
 from planner_r1.plan.names import rows_named
@@ -18,12 +18,19 @@ class Case:
     query: Query
     store: Store
     closed: frozenset[str]
+    _found: dict[tuple[str, str], list[dict]] = field(default_factory=dict)  # several rules look the same values up
 
     def rows(self, table: str, value: str) -> list[dict]:
         """The rows of the named city that a "Name, City" may mean, in file order; the first one counts.
 
         table: "restaurants", "attractions" or "accommodations"
         """
+        found = self._found.get((table, value))
+        if found is None:
+            found = self._found[table, value] = self._look_up(table, value)
+        return found
+
+    def _look_up(self, table: str, value: str) -> list[dict]:
         if "name_contained" in self.closed:
             return rows_named(self.store, table, *name_and_city(value, whole_name=True))
         return self.store.find(table, *name_and_city(value))

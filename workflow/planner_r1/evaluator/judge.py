@@ -71,8 +71,8 @@ def check_query(query: Query) -> None:
     for name in ("local_constraint", "budget", "people_number", "visiting_city_number"):
         if getattr(query, name) is None:
             raise InputError(
-                f"query {query.idx}: {name} is not known, so its plan cannot be scored; the constraints of the official "
-                "test split are hidden and only the leaderboard scores it (see planner-r1 submission --help)"
+                f"query {query.idx}: its {name} is not known, so its plan cannot be scored; the constraints of the "
+                "official test split are hidden and only the leaderboard scores it (planner-r1 submission --help)"
             )
     _check_choice(query, "transportation", hard.AVOIDED)
     _check_choice(query, "room type", hard.ROOM_FITS)

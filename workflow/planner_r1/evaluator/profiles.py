@@ -12,7 +12,7 @@ HOLES = {
     "last_attraction": 'an attraction that is not followed by ";" is not checked',
     "name_contained": "a part of a name, even none of it, stands for the first row whose name contains it",
     "extra_days": "days beyond the last one of the query are not looked at",
-    "mode_case": 'the wish for no flight or no self-driving is looked up with a capital letter, so "self-driving" passes',
+    "mode_case": 'an unwanted mode is looked for with its capital letter only, so "self-driving" passes',
 }
 
 OFFICIAL: frozenset[str] = frozenset()

@@ -1,7 +1,7 @@
 """How the texts of an official plan are read: days, cities, legs, names, modes of transport.
 
-The readings follow what the official evaluator was seen to do, oddities included; where the strict profile closes a hole,
-the reading takes the set of closed holes as an argument.
+The readings follow what the official evaluator was seen to do, oddities included; where the strict profile closes a
+hole, the reading has a switch for it.
 """
 
 from __future__ import annotations
