@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_left
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -112,8 +112,9 @@ class Store:
         for city, state in self.cities.items():
             self.states.setdefault(state, []).append(city)
         self._flights = SortedTable(folder, FLIGHTS.name, FLIGHTS.key)
-        self._flight_numbers = self._flights.rows.column("Flight Number")
-        self._by_number = map_array(folder / BY_NUMBER)
+        self._flight_number = text_reader(self._flights.rows.column("Flight Number"))
+        self._prices = numbers_of(self._flights.rows.column("Price"))
+        self._by_number = memoryview(map_array(folder / BY_NUMBER))  # quicker than an array, one entry at a time
         self._legs = SortedTable(folder, LEGS, LEGS_KEY)
         self._tables = {name: SortedTable(folder, name, table.key) for name, table in PLACES.items()}
         self._in_city: dict[tuple[str, str], tuple[list[str], list[dict]]] = {}
@@ -151,15 +152,16 @@ class Store:
     def flight_price(self, number: str) -> float | None:
         """Dollars a person for the first flight of that number in the file, or None."""
         for row in self._rows_of_number(number):
-            return float(self._flights.rows.column("Price")[row].as_py())
+            return float(self._prices[row])
         return None
 
-    def _rows_of_number(self, number: str):
-        numbers, order = self._flight_numbers, self._by_number
-        place = bisect_left(order, number, key=lambda row: numbers[int(row)].as_py())
-        while place < len(order) and numbers[row := int(order[place])].as_py() == number:
-            yield row
-            place += 1
+    def _rows_of_number(self, number: str) -> Iterator[int]:
+        """The stored rows of a flight number, in file order, by bisection (UTF-8 sorts as the builder's Arrow did)."""
+        wanted, order, number_of = number.encode("utf-8", "surrogatepass"), self._by_number, self._flight_number
+        for place in range(bisect_left(order, wanted, key=number_of), len(order)):
+            if number_of(order[place]) != wanted:
+                return
+            yield order[place]
 
     def restaurants(self, city: str) -> list[dict]:
         return self._rows_in(RESTAURANTS.name, city)
@@ -207,12 +209,24 @@ class Store:
 def column_reader(column: pa.Array) -> Callable[[int, int], list]:
     """A function (start, stop) -> values of these rows, by the fastest way the column's type allows."""
     if pa.types.is_dictionary(column.type):
-        labels, codes = column.dictionary.to_pylist(), column.indices.to_numpy()
+        labels, codes = column.dictionary.to_pylist(), numbers_of(column.indices)
         return lambda start, stop: [labels[code] for code in codes[start:stop].tolist()]
     if pa.types.is_string(column.type):
         return lambda start, stop: column.slice(start, stop - start).to_pylist()
-    numbers = column.to_numpy()
+    numbers = numbers_of(column)
     return lambda start, stop: numbers[start:stop].tolist()
+
+
+def numbers_of(column: pa.Array) -> np.ndarray:
+    """A column of numbers without nulls, as a view of its buffer (Arrow's own conversion would import pandas)."""
+    return np.frombuffer(column.buffers()[1] or b"", column.type.to_pandas_dtype(), count=len(column))
+
+
+def text_reader(column: pa.StringArray) -> Callable[[int], bytes]:
+    """A function row -> the text in UTF-8, straight from Arrow's buffers: for single values, many times faster."""
+    _, offsets, data = column.buffers()
+    offsets, data = memoryview(offsets).cast("B").cast("i"), memoryview(data or b"")
+    return lambda row: data[offsets[row] : offsets[row + 1]].tobytes()
 
 
 def read_arrow(path: Path) -> pa.RecordBatch:
