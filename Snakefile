@@ -55,13 +55,3 @@ include: "workflow/rules/paper.smk"
 
 localrules:
     all,
-    sandbox,
-    data,
-    train,
-    evaluate,
-    tables,
-    figures,
-    study_config,
-    table1,
-    figure3_left,
-    summary,

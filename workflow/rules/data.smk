@@ -6,7 +6,10 @@ def query_sources(wildcards):
     if study.query_spec is None:
         return {"file": present(study.query_file(wildcards.split) or "")}
     before = study.drawn_before(wildcards.split)
-    return {"store": STORE, "avoid": [f"<results>/data/{split}.jsonl" for split in before]}
+    return {
+        "store": STORE,
+        "avoid": [f"<results>/data/{split}.jsonl" for split in before],
+    }
 
 
 rule data:
@@ -40,6 +43,9 @@ rule parquet:
         "<logs>/parquet/{split}.log",
     params:
         template=study.prompt,
-        study=study.name,
     script:
         "../scripts/parquet.py"
+
+
+localrules:
+    data,

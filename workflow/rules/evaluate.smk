@@ -54,3 +54,7 @@ rule score:
         "<logs>/score/{model}/{regime}/seed{seed}/step{step}/{split}.log",
     script:
         "../scripts/score.py"
+
+
+localrules:
+    evaluate,

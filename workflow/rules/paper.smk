@@ -28,9 +28,21 @@ rule study_config:
 rule table1:
     input:
         metrics=SCORES,
-        code=expand(f"{PAPER}/{{name}}", name=["tables.py", "statistics.py", "reference.py", "reference/table1.csv"]),
+        code=expand(
+            f"{PAPER}/{{name}}",
+            name=[
+                "tables.py",
+                "statistics.py",
+                "reference.py",
+                "reference/table1.csv",
+            ],
+        ),
     output:
-        csv=report("<results>/tables/table1.csv", category="Tables", caption="../report/table1.rst"),
+        csv=report(
+            "<results>/tables/table1.csv",
+            category="Tables",
+            caption="../report/table1.rst",
+        ),
         markdown="<results>/tables/table1.md",
         latex="<results>/tables/table1.tex",
     log:
@@ -44,11 +56,23 @@ rule table1:
 rule figure3_left:
     input:
         validations=VALIDATIONS,
-        code=expand(f"{PAPER}/{{name}}", name=["curves.py", "statistics.py", "figures/figure3_left.py", "figures/style.py"]),
+        code=expand(
+            f"{PAPER}/{{name}}",
+            name=[
+                "curves.py",
+                "statistics.py",
+                "figures/figure3_left.py",
+                "figures/style.py",
+            ],
+        ),
     output:
         csv="<results>/figures/figure3_left.csv",
         pdf="<results>/figures/figure3_left.pdf",
-        png=report("<results>/figures/figure3_left.png", category="Figures", caption="../report/figure3_left.rst"),
+        png=report(
+            "<results>/figures/figure3_left.png",
+            category="Figures",
+            caption="../report/figure3_left.rst",
+        ),
     log:
         "<logs>/figure3_left.log",
     params:
@@ -60,13 +84,26 @@ rule figure3_left:
 rule summary:
     input:
         validations=VALIDATIONS,
-        code=expand(f"{PAPER}/{{name}}", name=["curves.py", "learning.py", "statistics.py"]),
+        code=expand(
+            f"{PAPER}/{{name}}", name=["curves.py", "learning.py", "statistics.py"]
+        ),
     output:
         json="<results>/summary.json",
-        markdown=report("<results>/summary.md", category="Summary", caption="../report/summary.rst"),
+        markdown=report(
+            "<results>/summary.md", category="Summary", caption="../report/summary.rst"
+        ),
     log:
         "<logs>/summary.log",
     params:
         world=study.world_label,
     script:
         "../scripts/summary.py"
+
+
+localrules:
+    tables,
+    figures,
+    study_config,
+    table1,
+    figure3_left,
+    summary,

@@ -49,3 +49,7 @@ rule build_sandbox:
         official=study.official,
     script:
         "../scripts/build_sandbox.py"
+
+
+localrules:
+    sandbox,

@@ -8,7 +8,11 @@ WHOLE_MACHINE = 64
 
 def base_model_sources(wildcards):
     if study.warm_start(wildcards.model):
-        return {"store": STORE, "queries": "<results>/data/train.jsonl", "template": present(study.prompt)}
+        return {
+            "store": STORE,
+            "queries": "<results>/data/train.jsonl",
+            "template": present(study.prompt),
+        }
     return {"config": present(f"{study.model_path(wildcards.model)}/config.json")}
 
 
@@ -62,3 +66,7 @@ rule train_run:
         run=lambda w: study.train_settings(w.model, w.regime, int(w.seed)),
     script:
         "../scripts/train_run.py"
+
+
+localrules:
+    train,

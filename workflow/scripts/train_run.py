@@ -1,1 +1,22 @@
+"""Train one run: a model under a regime with a seed; an interrupted one goes on from its last checkpoint."""
 
+from pathlib import Path
+
+from planner_r1.rule_log import rule_log
+from snakemake.script import snakemake
+
+with rule_log(snakemake.log[0]):
+    from planner_r1.training.launch import TrainSpec, train
+
+    source, wildcards = snakemake.input, snakemake.wildcards
+    spec = TrainSpec(
+        name=f"{wildcards.model}/{wildcards.regime}/seed{wildcards.seed}",
+        model_path=Path(source.model).parent,
+        train_parquet=Path(source.train),
+        validation_parquet=Path(source.validation),
+        store=Path(source.store).parent,
+        work=Path(snakemake.params.work),
+        out=Path(snakemake.output.manifest).parent,
+        **snakemake.params.run,
+    )
+    train(spec)

@@ -1,0 +1,75 @@
+"""Learning curves: a value of the validations during training, by run and step."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner_r1.errors import InputError
+from planner_r1.paper.statistics import Estimate, t_interval
+from planner_r1.study import Run
+
+
+@dataclass(frozen=True)
+class Validation:
+    """One episode of a validation during training: the query, the step and the six sub-rewards."""
+
+    idx: int
+    step: int
+    sub_rewards: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Point:
+    """A step of a curve: the estimate over the seeds that were validated there."""
+
+    step: int
+    estimate: Estimate
+    seeds: tuple[int, ...]
+
+
+def load_validations(path: str | Path) -> list[Validation]:
+    """Read the validation.jsonl of a run.
+
+    Raises:
+        InputError: naming the line that is no validated episode.
+    """
+    episodes = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                row = json.loads(line)
+                parts = {name: float(value) for name, value in row["sub_rewards"].items()}
+                episodes.append(Validation(int(row["idx"]), int(row["step"]), parts))
+            except (ValueError, TypeError, KeyError, AttributeError) as error:
+                raise InputError(f"{path}, line {number}: no validated episode ({error!r})") from None
+    return episodes
+
+
+def mean_by_step(episodes: Iterable[Validation], value: Callable[[dict], float]) -> dict[int, float]:
+    """The mean of `value(sub_rewards)` at each step."""
+    by_step = defaultdict(list)
+    for episode in episodes:
+        by_step[episode.step].append(value(episode.sub_rewards))
+    return {step: sum(values) / len(values) for step, values in sorted(by_step.items())}
+
+
+def curve(runs: Sequence[tuple[Run, Sequence[Validation]]], value: Callable[[dict], float]) -> list[Point]:
+    """The mean over seeds at each step, from the runs of one model and regime; each step has the seeds it has."""
+    by_seed = {run.seed: mean_by_step(episodes, value) for run, episodes in runs}
+    points = []
+    for step in sorted({step for means in by_seed.values() for step in means}):
+        have = {seed: means[step] for seed, means in by_seed.items() if step in means}
+        points.append(Point(step, t_interval(list(have.values())), tuple(sorted(have))))
+    return points
+
+
+def by_model_and_regime(runs: Iterable[tuple[Run, Sequence[Validation]]]) -> dict[tuple[str, str], list]:
+    """Runs with their episodes, gathered by (model, regime) in the order they come."""
+    gathered = defaultdict(list)
+    for run, episodes in runs:
+        gathered[run.model, run.regime].append((run, episodes))
+    return dict(gathered)

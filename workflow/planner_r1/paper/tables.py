@@ -1,0 +1,153 @@
+"""Table 1: the study's final checkpoints on TravelPlanner's metrics, the paper's own rows beside them.
+
+The CSV holds the numbers; Markdown and LaTeX are rendered from it and from nothing else.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from planner_r1.paper.reference import SEEDS, SOURCE, reference
+from planner_r1.paper.statistics import Estimate, t_interval
+from planner_r1.study import BASE_REGIME, Study
+
+# Key in the CSV, profile and rate in metrics.json, heading. The paper has no strict profile.
+COLUMNS = (
+    ("delivery", "official", "delivery", "Delivery"),
+    ("cs_micro", "official", "cs_micro", "Commonsense micro"),
+    ("cs_macro", "official", "cs_macro", "Commonsense macro"),
+    ("hard_micro", "official", "hard_micro", "Hard micro"),
+    ("hard_macro", "official", "hard_macro", "Hard macro"),
+    ("final_pass", "official", "final_pass", "Final pass"),
+    ("final_pass_strict", "strict", "final_pass", "Final pass, strict"),
+)
+KEYS = tuple(key for key, *_ in COLUMNS)
+OURS, PAPER = "this study", f"paper ({SOURCE}, Table 1)"
+HIDDEN = "constraints hidden: only the leaderboard can score this split"
+PLACE = ("source", "method", "model", "regime", "split", "steps", "n")
+FIELDS = (*PLACE, *(field for key in KEYS for field in (key, f"{key}_ci")), "missing")
+
+
+def table1(study: Study, metrics: Iterable[dict]) -> list[dict]:
+    """The rows of Table 1, percent: one a split, model and regime, each followed by the paper's row for it.
+
+    Args:
+        metrics: objects of metrics.json; those of other checkpoints than the last of a run are not looked at. What the
+            study asks for and is not among them is named in the row's `missing`.
+    """
+    found = {(m["model"], m["regime"], m["seed"], m["step"], m["split"]): m for m in metrics}
+    papers = {(row["model"], row["regime"]): _paper_row(row) for row in reference("table1")}
+    rows = []
+    for split in study.splits:
+        for model in study.models:
+            for regime in (BASE_REGIME, *study.regimes):
+                rows.append(_own_row(study, found, model, regime, split))
+                if (model, regime) in papers:
+                    rows.append(papers.pop((model, regime)))
+    return rows + list(papers.values())
+
+
+def _own_row(study: Study, found: dict, model: str, regime: str, split: str) -> dict:
+    base = regime == BASE_REGIME
+    steps = 0 if base else study.run(model, regime, 0).steps
+    seeds = (0,) if base else study.seeds
+    have = {seed: m for seed in seeds if (m := found.get((model, regime, seed, steps, split)))}
+    row = dict.fromkeys(FIELDS) | {"source": OURS, "method": model, "model": model, "regime": regime}
+    row |= {"split": split, "steps": steps, "n": len(have)}
+    for key, profile, rate, _ in COLUMNS:
+        values = [m["rates"][profile][rate] for m in have.values()]
+        row |= _cells(key, t_interval([100 * v for v in values if v is not None]))
+    notes = [f"seed {seed} not evaluated" for seed in seeds if seed not in have]
+    row["missing"] = "; ".join(notes + [HIDDEN] * any(m["hidden"] for m in have.values()))
+    return row
+
+
+def _cells(key: str, estimate: Estimate) -> dict:
+    return {key: _rounded(estimate.mean), f"{key}_ci": _rounded(estimate.half_width)}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def _paper_row(printed: dict[str, str]) -> dict:
+    """A row as the paper prints it. Its own models are means of five runs, the others single runs."""
+    n = SEEDS if printed["final_pass_ci"] else 1
+    row = dict.fromkeys(FIELDS) | {key: printed[key] or None for key in FIELDS if key in printed}
+    return row | {"source": PAPER, "split": "official test", "n": n, "missing": ""}
+
+
+def write_csv(rows: Sequence[dict], path: str | Path) -> None:
+    """Write the numbers; an empty cell is a number that is not there."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_csv(path: str | Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
+    """The table for people, from the rows of the CSV."""
+    headings = ("Source", "Model", "Regime", "Split", "Steps", "n", *(heading for *_, heading in COLUMNS))
+    right = ["---"] * 4 + ["---:"] * (len(headings) - 4)
+    lines = [f"**{title}**", "", _bar(headings), _bar(right)]
+    lines += [_bar(_texts(row, "±", "missing", "paper")) for row in rows]
+    lines += ["", f"Percent; mean ± half-width of the 95% t-interval over n seeds (none for n = 1). Paper: {PAPER}."]
+    lines += [f"- {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
+    return "\n".join(lines) + "\n"
+
+
+def latex(rows: Sequence[dict[str, str]], title: str) -> str:
+    """The table for a paper (needs booktabs and graphicx), from the rows of the CSV."""
+    headings = ("Source", "Model", "Regime", "Split", "Steps", "$n$", *(_tex(heading) for *_, heading in COLUMNS))
+    legend = r"Percent; mean $\pm$ half-width of the 95\% t-interval over $n$ seeds. In italics: the paper's rows"
+    lines = [
+        r"\begin{table*}",
+        r"  \centering\small",
+        rf"  \caption{{{_tex(title)}. {legend} ({SOURCE}, Table 1).}}",
+        r"  \resizebox{\textwidth}{!}{%",
+        rf"  \begin{{tabular}}{{llll{'r' * (len(headings) - 4)}}}",
+        r"    \toprule",
+        f"    {' & '.join(headings)} \\\\",
+        r"    \midrule",
+    ]
+    for row in rows:
+        cells = [_tex(cell).replace("±", r"$\pm$") for cell in _texts(row, "±", "missing", "paper")]
+        style = r"\textit{%s}" if row["source"] != OURS else "%s"
+        lines.append(f"    {' & '.join(style % cell for cell in cells)} \\\\")
+    lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table*}"]
+    lines += [f"% {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
+    return "\n".join(lines) + "\n"
+
+
+def _texts(row: dict[str, str], plus_minus: str, missing: str, paper: str) -> list[str]:
+    ours = row["source"] == OURS
+    start = [row["source"] if ours else paper, row["method"], row["regime"], row["split"], row["steps"], row["n"]]
+    return start + [_number(row, key, plus_minus, missing if ours else "") for key in KEYS]
+
+
+def _number(row: dict[str, str], key: str, plus_minus: str, missing: str) -> str:
+    if row[key] == "":
+        return missing
+    mean = f"{float(row[key]):.1f}"
+    return mean if row[f"{key}_ci"] == "" else f"{mean} {plus_minus} {float(row[f'{key}_ci']):.1f}"
+
+
+def _place(row: dict[str, str]) -> str:
+    return f"{row['model']}, {row['regime']}, {row['split']}"
+
+
+def _bar(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _tex(text: str) -> str:
+    for special in "%_&#$":
+        text = text.replace(special, f"\\{special}")
+    return text
