@@ -1,7 +1,6 @@
 """Figure 3, left: final pass rate of the validations against training steps."""
 
 from planner_r1.rule_log import rule_log
-from snakemake.script import snakemake
 
 with rule_log(snakemake.log[0]):
     from planner_r1.paper.curves import load_validations

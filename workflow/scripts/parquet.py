@@ -1,7 +1,6 @@
 """Write the queries of a split as rows that verl reads, the prompt rendered inside."""
 
 from planner_r1.rule_log import rule_log
-from snakemake.script import snakemake
 
 with rule_log(snakemake.log[0]):
     from planner_r1.agent.prompt import load_template

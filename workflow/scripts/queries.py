@@ -4,7 +4,6 @@ from pathlib import Path
 
 from planner_r1.queries import load_queries, save_queries
 from planner_r1.rule_log import rule_log
-from snakemake.script import snakemake
 
 with rule_log(snakemake.log[0]):
     params = snakemake.params

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import yaml
 from planner_r1.rule_log import rule_log
-from snakemake.script import snakemake
 
 with rule_log(snakemake.log[0]):
     text = yaml.safe_dump(snakemake.params.config, sort_keys=False, allow_unicode=True, width=120)

@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 from planner_r1.rule_log import rule_log
-from snakemake.script import snakemake
 
 with rule_log(snakemake.log[0]):
     from planner_r1.paper.curves import load_validations

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from planner_r1.rule_log import rule_log
-from snakemake.script import snakemake
 
 with rule_log(snakemake.log[0]):
     from planner_r1.sandbox.synthetic import WorldSpec, write_world
