@@ -1,0 +1,103 @@
+"""What is delivered, what cannot be judged, and the rates over many verdicts."""
+
+import json
+
+import pytest
+from helpers.small_world import query, three_days
+from planner_r1.evaluator import COMMONSENSE, HARD, RATES, Verdict, evaluate, rates
+from planner_r1.evaluator.rates import constraints_asked
+from planner_r1.queries import load_queries
+
+
+@pytest.mark.parametrize("plan", [None, [], {}, "a plan", 7, True, {"days": 1}])
+def test_what_is_no_list_of_days_is_not_delivered(small_store, plan):
+    verdict = evaluate(plan, query(), small_store)
+    assert not verdict.delivered and not verdict.final_pass and verdict.hard is None and verdict.reason
+    assert verdict.commonsense == dict.fromkeys(COMMONSENSE)
+
+
+def changed(day, key, value):
+    plan = three_days()
+    plan[day - 1][key] = value
+    return plan
+
+
+def without(day, key):
+    plan = three_days()
+    del plan[day - 1][key]
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        (without(2, "current_city"), "day 2 has no current_city"),
+        (without(3, "transportation"), "day 3 has no transportation"),
+        (changed(1, "current_city", "from Dorn, Alba"), "day 1: current_city does not read"),
+        (changed(1, "transportation", "flight number: F1, from Dorn to Alba"), "day 1: the flight is not written"),
+        (changed(2, "transportation", "Flight Number: Alb"), "day 2: the flight does not say"),
+        (changed(2, "lunch", None), "day 2: lunch is no text but NoneType"),
+        (changed(2, "attraction", ["Alba Tower"]), "day 2: attraction is no text but list"),
+        (changed(2, "dinner", "x" * 10_001), "day 2: dinner has 10,001 characters"),
+        ([*three_days()[:2], "day 3"], "day 3 is no object but str"),
+        ([None, None, None], "day 1 is no object but NoneType"),
+    ],
+)
+def test_where_the_official_code_raises_the_plan_fails_with_a_reason(small_store, plan, reason):
+    verdict = evaluate(plan, query(), small_store)
+    assert verdict.delivered and not verdict.final_pass and verdict.hard is None
+    assert verdict.reason.startswith(f"the plan cannot be judged: {reason}")
+    assert verdict.commonsense == dict.fromkeys(COMMONSENSE)
+
+
+def test_the_check_of_the_tables_stops_at_its_first_failure(small_store):
+    plan = changed(1, "lunch", "Nothing Like It, Alba")
+    del plan[2]["transportation"]
+    assert evaluate(plan, query(), small_store).commonsense["is_valid_information_in_sandbox"] is False
+
+
+def test_verdict_as_json(small_store):
+    record = json.loads(json.dumps(evaluate(three_days(), query(), small_store).to_json()))
+    assert set(record) == {"delivered", "commonsense", "hard", "total_cost", "final_pass", "reason", "reasons"}
+    assert record["final_pass"] is True and record["reason"] is None
+
+
+def verdict(failing=(), hard=None):
+    return Verdict(True, {name: name not in failing for name in COMMONSENSE}, hard)
+
+
+def test_rates_by_hand():
+    asked = [query(), query(cuisine=["Indian"], room_type="shared room"), query(house_rule="pets"), query()]
+    verdicts = [
+        verdict(hard={**dict.fromkeys(HARD), "valid_cost": True}),
+        verdict(
+            failing={"is_valid_restaurants"},
+            hard={**dict.fromkeys(HARD), "valid_cost": True, "valid_cuisine": False, "valid_room_type": True},
+        ),
+        verdict(failing={"is_not_absent", "is_valid_attractions"}),
+        Verdict(False, dict.fromkeys(COMMONSENSE)),
+    ]
+    assert rates(verdicts, asked) == {
+        "delivery": 3 / 4,
+        "cs_micro": (8 + 7 + 6) / 32,
+        "cs_macro": 1 / 4,
+        "hard_micro": 3 / (1 + 3 + 2 + 1),
+        "hard_macro": 1 / 4,
+        "final_pass": 1 / 4,
+        "n": 4,
+    }
+
+
+def test_rates_of_nothing_are_zero():
+    assert rates([], []) == {**dict.fromkeys(RATES, 0.0), "n": 0}
+
+
+def test_every_verdict_needs_its_query():
+    with pytest.raises(ValueError, match="1 verdicts for 0 queries"):
+        rates([verdict()], [])
+
+
+@pytest.mark.parametrize(("split", "constraints"), [("train", 105), ("validation", 420)])
+def test_denominators_of_the_full_splits(shared_data, split, constraints):
+    queries = load_queries(shared_data / "travelplanner" / "queries" / f"{split}.jsonl")
+    assert sum(map(constraints_asked, queries)) == constraints
