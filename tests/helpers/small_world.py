@@ -234,3 +234,58 @@ def three_days() -> list[dict]:
 def five_days() -> list[dict]:
     """A plan for `query(5)` that passes under both profiles; a new copy each time."""
     return deepcopy(_FIVE_DAYS)
+
+
+# The plan of `three_days` as the agent writes it.
+AGENT_PLAN = [
+    {
+        "days": 1,
+        "city": {"from": "Dorn", "to": "Alba"},
+        "transportation": {
+            "mode": "flight",
+            "from": "Dorn",
+            "to": "Alba",
+            "duration": "2 hours 0 minutes",
+            "distance": "250.0",
+            "cost": 240,
+            "flight_number": "F1",
+            "departure_time": "08:00",
+            "arrival_time": "10:00",
+        },
+        "attraction": ["City Park"],
+        "accommodation": "Wide Loft",
+        "breakfast": "-",
+        "lunch": "Red Bowl",
+        "dinner": "Old Mill, North Side",
+    },
+    {
+        "days": 2,
+        "city": "Alba",
+        "transportation": "-",
+        "attraction": ["Alba Tower", "Old Gate, East Wing"],
+        "accommodation": "Wide Loft",
+        "breakfast": "Blue Spoon",
+        "lunch": "Twin Table",
+        "dinner": "Corner Deli",
+    },
+    {
+        "days": 3,
+        "city": {"from": "Alba", "to": "Dorn"},
+        "transportation": {
+            "mode": "flight",
+            "from": "Alba",
+            "to": "Dorn",
+            "duration": "2 hours 0 minutes",
+            "distance": "250.0",
+            "cost": 260,
+            "flight_number": "F2",
+            "departure_time": "18:00",
+            "arrival_time": "20:00",
+        },
+        "attraction": "-",
+        "accommodation": "-",
+        "breakfast": "-",
+        "lunch": "-",
+        "dinner": "Home Kitchen",
+    },
+]

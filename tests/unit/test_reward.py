@@ -1,0 +1,81 @@
+"""The reward of an answer, from its text to the weighted sum."""
+
+import json
+from copy import deepcopy
+
+import pytest
+from helpers.small_world import AGENT_PLAN as PLAN
+from helpers.small_world import query
+from planner_r1.errors import InputError
+from planner_r1.reward import STAGES, SubRewards, reward, sub_rewards
+
+
+def answer(plan) -> str:
+    return f"<answer>{json.dumps(plan)}</answer>"
+
+
+def changed(day, **values):
+    plan = deepcopy(PLAN)
+    plan[day - 1].update(values)
+    return plan
+
+
+ASKED = query(cuisine=["Chinese", "French"], house_rule="pets")  # three constraints; no French food in PLAN
+
+
+def parts(plan, asked, store):
+    return tuple(sub_rewards(answer(plan), asked, store).parts().values())
+
+
+def test_parts_have_the_names_of_the_paper():
+    assert list(SubRewards().parts()) == ["schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass"]
+
+
+@pytest.mark.parametrize(
+    ("plan", "asked", "expected"),
+    [
+        (PLAN, query(), (1, 1, 1, 1, 1, 1)),
+        (PLAN, ASKED, (1, 1, 2 / 3, 1, 0, 0)),
+        (changed(2, lunch="Blue Spoon"), query(), (1, 7 / 8, 1, 0, 1, 0)),  # a meal twice; the hard part is reached
+        (changed(2, lunch="No Such Place"), query(), (1, 7 / 8, 0, 0, 0, 0)),  # not reached: 0 of what is asked
+        (changed(2, lunch="No Such Place"), ASKED, (1, 7 / 8, 0, 0, 0, 0)),
+        (PLAN[:1], query(), (1, 5 / 8, 0, 0, 0, 0)),  # no way back, one night of two, two days missing
+        (changed(2, city="from"), query(), (1, 0, 0, 0, 0, 0)),  # cannot be judged
+    ],
+)
+def test_sub_rewards(small_store, plan, asked, expected):
+    assert parts(plan, asked, small_store) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["", "<answer>[]</answer>", "<answer>{", answer(changed(1, lunch=5)), None])
+def test_an_answer_without_a_valid_plan_is_worth_nothing(small_store, text):
+    sub = sub_rewards(text, query(), small_store)
+    assert set(sub.parts().values()) == {0} and sub.plan is None and sub.verdict is None and sub.reason
+    assert [reward(sub, weights) for weights in STAGES.values()] == [0, 0, 0]
+
+
+def test_stages_of_the_paper_weigh_the_parts():
+    assert STAGES == {"stage1": (1, 1, 1, 1, 1), "stage2": (0, 0, 1, 1, 1), "stage3": (0, 0, 0, 0, 1)}
+    sub = SubRewards(schema=1, cs_micro=0.5, hard_micro=0.25, cs_macro=1, hard_macro=0, passed=0)
+    assert [reward(sub, STAGES[stage]) for stage in STAGES] == [1.75, 1, 0]
+    assert reward(sub, (2, 4, 8, 16, 32)) == 1 + 1 + 8
+
+
+def test_the_schema_gates_the_whole_reward():
+    assert reward(SubRewards(0, 1, 1, 1, 1, 1), STAGES["stage1"]) == 0
+
+
+def test_weights_must_be_five():
+    with pytest.raises(ValueError):
+        reward(SubRewards(1, 1, 1, 1, 1, 1), (1, 1, 1))
+
+
+def test_best_rewards(small_store):
+    sub = sub_rewards(answer(PLAN), query(), small_store)
+    assert [reward(sub, weights) for weights in STAGES.values()] == [5, 3, 1]
+
+
+def test_a_hidden_query_cannot_be_scored_whatever_the_answer(small_store):
+    for text in (answer(PLAN), "no answer"):
+        with pytest.raises(InputError, match="hidden"):
+            sub_rewards(text, query(local_constraint=None), small_store)
