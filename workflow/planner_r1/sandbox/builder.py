@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from planner_r1.errors import InputError
-from planner_r1.sandbox.csv_file import AGAIN, SHOWN, check_bytes, read_table
+from planner_r1.sandbox.csv_file import MEND_CELL, SHOWN, check_bytes, read_table
 from planner_r1.sandbox.store import BY_NUMBER, CITIES, DESCRIPTION, FORMAT, LEGS, LEGS_KEY
 from planner_r1.sandbox.tables import CITIES_FILE, DISTANCES, FLIGHTS, PUBLISHED_CITIES, TABLES
 
@@ -139,7 +139,7 @@ def read_cities(path: Path) -> tuple[pa.RecordBatch, str]:
             continue
         parts = [part.strip() for part in line.split("\t")]
         if len(parts) != 2 or not all(parts):
-            raise InputError(f"{path}, line {number}: {line[:SHOWN]!r} is not a city, a tab and its state; {AGAIN}")
+            raise InputError(f"{path}, line {number}: {line[:SHOWN]!r} is not a city, a tab and its state; {MEND_CELL}")
         if parts[0] in states:
             raise InputError(f"{path}, line {number}: city '{parts[0]}' stands twice; keep one of the lines")
         states[parts[0]] = parts[1]
@@ -168,7 +168,7 @@ def legs_from(distances: pa.RecordBatch, path: Path) -> pa.RecordBatch:
 def kilometres(text: str, where: str) -> float:
     match = KILOMETRES.fullmatch(text)
     if match is None:
-        raise InputError(f"{where}: {text[:SHOWN]!r} is not a distance such as '1,144 km'; mend the cell or {AGAIN}")
+        raise InputError(f"{where}: {text[:SHOWN]!r} is not a distance such as '1,144 km'; {MEND_CELL}")
     return float(match[1].replace(",", ""))
 
 

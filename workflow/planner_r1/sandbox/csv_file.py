@@ -32,6 +32,7 @@ INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 AGAIN = "the file looks cut or damaged; copy or download it again"
+MEND_CELL = "mend it, or copy or download the file again"
 SAVE_AS_UTF8 = "save the file as UTF-8 without a byte order mark, or download it again"
 FOREIGN_MARKS = {
     codecs.BOM_UTF8: "starts with a byte order mark",
@@ -218,7 +219,7 @@ def refuse_wrong(values: list[str], codes: pa.Array, right, where: str, expected
         return
     first = int(np.argmax(wrong[codes.fill_null(0).to_numpy()] & codes.is_valid().to_numpy(zero_copy_only=False)))
     value = values[codes[first].as_py()]
-    raise InputError(f"{where}, row {first + 1}: {value[:SHOWN]!r} is not {expected}; mend the cell or {AGAIN}")
+    raise InputError(f"{where}, row {first + 1}: {value[:SHOWN]!r} is not {expected}; {MEND_CELL}")
 
 
 def is_number(text: str) -> bool:
