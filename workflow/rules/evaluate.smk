@@ -47,6 +47,7 @@ rule score:
         trajectories=f"{EVALUATION}/trajectories.jsonl",
         queries="<results>/data/{split}.jsonl",
         store=STORE,
+        code="workflow/planner_r1/scoring.py",
     output:
         scores=f"{EVALUATION}/scores.jsonl",
         metrics=f"{EVALUATION}/metrics.json",

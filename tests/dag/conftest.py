@@ -1,0 +1,63 @@
+"""Snakemake in a copy of the repository, with scripts that only write their outputs."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STUB = "for file in snakemake.output:\n    with open(file, 'w') as f:\n        f.write('made by a stub')\n"
+
+
+class Copy:
+    """A checkout of its own, with the commands of a user."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "snakemake", *arguments]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """Jobs by rule that a dry run announces; {} where there is nothing to do."""
+        done = self.snakemake("-n", *arguments, "--quiet", "rules")
+        assert done.returncode == 0, done.stdout + done.stderr
+        table = re.search(r"^job +count\n[- ]+\n(.*?)\ntotal", done.stdout + done.stderr, re.MULTILINE | re.DOTALL)
+        if table is None:
+            assert "Nothing to be done" in done.stdout + done.stderr, done.stdout + done.stderr
+            return {}
+        return {line.split()[0]: int(line.split()[1]) for line in table[1].splitlines()}
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        path = self.folder / file
+        text = path.read_text(encoding="utf-8")
+        assert old in text
+        path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def copy_repository(folder: Path) -> Copy:
+    shutil.copy(REPOSITORY / "Snakefile", folder)
+    for name in ("workflow", "config"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    return Copy(folder)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory) -> Copy:
+    """A fresh copy in which nothing has run."""
+    return copy_repository(tmp_path_factory.mktemp("checkout"))
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Copy:
+    """A copy whose quick study has been run to its end by stubs. Tests put back what they edit."""
+    copy = copy_repository(tmp_path_factory.mktemp("finished"))
+    for script in (copy.folder / "workflow" / "scripts").glob("*.py"):
+        script.write_text(f'"""{script.stem}"""\n{STUB}', encoding="utf-8")
+    done = copy.snakemake("--cores", "2", "all")
+    assert done.returncode == 0, done.stderr
+    return copy

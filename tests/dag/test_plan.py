@@ -1,0 +1,105 @@
+"""What Snakemake would run: by study, by target, and after an edit."""
+
+import shutil
+
+import pytest
+
+ONCE = {"all": 1, "study_config": 1, "build_sandbox": 1, "table1": 1, "figure3_left": 1, "summary": 1}
+SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
+
+
+@pytest.mark.parametrize(
+    ("study", "expected"),
+    [
+        # the base model and two runs, each evaluated once
+        (None, SYNTHETIC | {"base_model": 1, "train_run": 2, "evaluate_checkpoint": 3, "score": 3}),
+        ("smoke", SYNTHETIC | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}),
+        # 2 models x 4 regimes x 3 seeds, and two base models
+        ("laptop", SYNTHETIC | {"base_model": 2, "train_run": 24, "evaluate_checkpoint": 26, "score": 26}),
+        # 2 models x 4 regimes x 5 seeds, and two base models, on two splits; neither data nor weights are here
+        (
+            "paper",
+            ONCE
+            | {"queries": 3, "parquet": 3}
+            | {"base_model": 2, "train_run": 40, "evaluate_checkpoint": 84, "score": 84},
+        ),
+        # no test split
+        (
+            "real_rows",
+            ONCE
+            | {"queries": 2, "parquet": 2}
+            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2},
+        ),
+    ],
+)
+def test_jobs_of_each_study(checkout, study, expected):
+    arguments = ["--configfile", f"config/{study}.yaml"] if study else []
+    assert checkout.planned("all", *arguments) == expected
+
+
+def test_targets(checkout):
+    trained = {"world": 1, "build_sandbox": 1, "queries": 3, "parquet": 2, "base_model": 1, "train_run": 1}
+    assert checkout.planned("results/quick/runs/tiny/stage3/seed7/MANIFEST.json") == trained
+    scored = trained | {"train_run": 2, "parquet": 3, "evaluate_checkpoint": 3, "score": 3}
+    assert checkout.planned("results/quick/tables/table1.md") == scored | {"table1": 1}
+    stations = ("sandbox", "data", "train", "evaluate", "tables", "figures")
+    everything = scored | {"table1": 1, "figure3_left": 1} | dict.fromkeys(stations, 1)
+    assert checkout.planned(*stations) == everything
+
+
+def test_another_study_replaces_the_default(checkout):
+    text = (checkout.folder / "config" / "quick.yaml").read_text()
+    start, end = text.index("regimes:"), text.index("seeds:")
+    only = text[:start] + "regimes:\n  dense: [{weights: stage1, steps: 3}]\n\n" + text[end:]
+    (checkout.folder / "config" / "only.yaml").write_text(only.replace("study: quick", "study: only"))
+    assert checkout.planned("train", "--configfile", "config/only.yaml")["train_run"] == 1
+    # a key on the command line changes the default study and does not replace it
+    assert checkout.planned("train", "--config", "seed=1")["train_run"] == 2
+
+
+def test_wrong_keys_are_refused_in_one_line(checkout):
+    for old, new, message in (
+        ("save_every: 20", "save_evry: 20", "training.save_evry: unknown key (did you mean 'save_every'?)"),
+        ("steps: 40}]\n  stage3", "steps: many}]\n  stage3", "regimes.stage1[0].steps: expected integer or object"),
+    ):
+        text = (checkout.folder / "config" / "quick.yaml").read_text()
+        assert old in text
+        (checkout.folder / "config" / "wrong.yaml").write_text(text.replace(old, new))
+        done = checkout.snakemake("-n", "--configfile", "config/wrong.yaml")
+        assert done.returncode == 1
+        assert [line for line in done.stderr.splitlines() if message in line]
+        assert "Traceback" not in done.stderr
+
+
+def test_a_finished_study_has_nothing_to_do_and_edits_rerun_what_they_touch(finished):
+    assert finished.planned("all") == {}
+
+    for file, expected in (
+        ("workflow/scripts/figure3_left.py", {"figure3_left": 1}),
+        ("workflow/planner_r1/paper/figures/figure3_left.py", {"figure3_left": 1}),
+        ("workflow/planner_r1/paper/tables.py", {"table1": 1}),
+        ("workflow/scripts/table1.py", {"table1": 1}),
+        # scoring again needs no evaluation
+        ("workflow/planner_r1/scoring.py", {"score": 3, "table1": 1}),
+    ):
+        path, kept = finished.folder / file, finished.folder / "kept"
+        shutil.copy2(path, kept)
+        finished.edit(file, '"""', '# edited\n"""')
+        assert finished.planned("all") == expected | {"all": 1}, file
+        shutil.copy2(kept, path)
+    assert finished.planned("all") == {}
+
+
+def test_a_changed_key_reruns_what_it_touches(finished):
+    kept = (finished.folder / "config" / "quick.yaml").read_text()
+    drawn = {"table1": 1, "figure3_left": 1, "summary": 1, "study_config": 1, "all": 1}
+
+    finished.edit("config/quick.yaml", "[{weights: stage3, steps: 40}]", "[{weights: stage3, steps: 60}]")
+    again = {"train_run": 1, "evaluate_checkpoint": 1, "score": 1}
+    assert finished.planned("all") == drawn | again
+    (finished.folder / "config" / "quick.yaml").write_text(kept)
+
+    finished.edit("config/quick.yaml", "seeds: [0]", "seeds: [0, 1]")
+    assert finished.planned("all") == drawn | {"train_run": 2, "evaluate_checkpoint": 2, "score": 2}
+    (finished.folder / "config" / "quick.yaml").write_text(kept)
+    assert finished.planned("all") == {}
