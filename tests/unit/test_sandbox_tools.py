@@ -51,13 +51,6 @@ def test_the_schemas_are_those_of_the_paper_and_sound():
             assert parameter["type"] == "string" and parameter["description"]
 
 
-def test_verl_takes_the_schemas_whole():
-    schemas = pytest.importorskip("verl.tools.schemas", reason="needs verl")
-    for schema in TOOL_SCHEMAS:
-        read = schemas.OpenAIFunctionToolSchema.model_validate(schema).model_dump(exclude_unset=True)
-        assert read == schema
-
-
 def test_answers(toolbox):
     assert [row["Flight Number"] for row in toolbox.call("search_flights", flights())["results"]] == ["F2", "F0"]
     assert [row["NAME"] for row in toolbox.call("search_accommodations", {"city": "Erie"})["results"]] == ["NA"]
@@ -175,13 +168,13 @@ ARGUMENTS = (
 
 
 @given(st.sampled_from(NAMES) | VALUES, ARGUMENTS)
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_nothing_makes_a_call_raise_and_the_answer_is_sound_text(toolbox, name, arguments):
     check_sound(toolbox, name, arguments)
 
 
 @given(st.data())
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=600, deadline=None)
 def test_the_right_arguments_with_any_values_do_not_raise(toolbox, data):
     schema = data.draw(st.sampled_from(TOOL_SCHEMAS))["function"]
     arguments = {name: data.draw(VALUES) for name in schema["parameters"]["properties"]}

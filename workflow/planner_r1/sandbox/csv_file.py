@@ -27,6 +27,7 @@ CHUNK = 1 << 22  # bytes looked at together
 BLOCK = 1 << 24  # bytes Arrow parses together; a row must fit
 LONGEST_CELL = 1 << 20  # characters; the official files have some hundred. A quote that never closes runs into this
 SHOWN = 60  # characters of a wrong value shown in a message
+MOST_NAMES = 20  # columns shown in a message
 
 INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
@@ -130,8 +131,11 @@ def refuse_foreign_mark(path: Path, start: bytes) -> None:
 
 def read_header(path: Path) -> list[str]:
     with open(path, encoding="utf-8", newline="") as f:
-        for row in csv_rows(f):
-            return row
+        try:
+            for row in csv_rows(f):
+                return row
+        except csv.Error as e:
+            raise InputError(f"{path}: the header is no sound CSV row ({e}); {AGAIN}") from None
     raise InputError(f"{path}: holds no header; {AGAIN}")
 
 
@@ -227,4 +231,5 @@ def is_number(text: str) -> bool:
 
 
 def quoted(names: list[str]) -> str:
-    return ", ".join(f"'{name}'" for name in names)
+    """Names for a message: a file that is no table at all may have long ones, and many."""
+    return ", ".join(f"'{name[:SHOWN]}'" for name in names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")
