@@ -46,3 +46,5 @@ ATTRACTIONS = _pairs(
     "Abbey Aquarium Arena Beach Bridge Canal Castle Cave Chapel Cliff Fountain Gallery Garden Harbor Hill Island "
     "Library Lighthouse Market Meadow Monument Museum Observatory Palace Park Pier Plaza Theater Tower Zoo",
 )
+
+STREETS = _pairs("Church Elm High Hill Main Market Mill Park River School Spring Station", "Avenue Road Square Street")

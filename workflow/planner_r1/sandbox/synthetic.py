@@ -135,8 +135,13 @@ def _write_accommodations(out: Path, spec: WorldSpec, cities: list[str], rng: np
 
 def _write_attractions(out: Path, spec: WorldSpec, cities: list[str], rng: np.random.Generator) -> None:
     names_left = _names(names.ATTRACTIONS, rng)
-    # Only name and city: the official table, too, has empty cells here, and they are left out of a tool's reply.
-    rows = [(name, "", "", "", "", "", city) for city in cities for name in islice(names_left, spec.attractions)]
+    rows = []
+    for city in cities:
+        latitude, longitude = rng.integers(28, 47), rng.integers(-120, -75)
+        for name in islice(names_left, spec.attractions):
+            place = (int(latitude), int(longitude), str(rng.choice(names.STREETS)), int(rng.integers(5550000, 5559999)))
+            website = name.replace(" ", "").lower() + ".example"
+            rows.append((name, *place, website, city))
     header = ("Name", "Latitude", "Longitude", "Address", "Phone", "Website", "City")
     _write_csv(_folder(out, "attractions") / "attractions.csv", header, rows)
 

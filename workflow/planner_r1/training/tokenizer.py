@@ -22,11 +22,12 @@ TAGS = (
 
 PIECES = "|".join(
     (
-        r'[^\s\p{L}\p{N}]*"[A-Za-z][A-Za-z_ ]*":[^\s\p{L}\p{N}]*',  # a JSON key: `","Price":`
+        r'(?:[^\s\p{L}\p{N}]*"[A-Za-z][A-Za-z_ ]*":)+[^\s\p{L}\p{N}]*',  # JSON keys: `","Price":`, `[{"from":"`
         r'[^\s\p{L}\p{N}]*"[^\s\p{L}\p{N}]*',  # other runs of punctuation that hold a quote
         r"\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}+",  # a two-word name
         r"\d{4}-\d\d-\d\d",  # a date
-        r"\d+(?::\d\d|\.\d+)?",  # a number or a time
+        r"\d+ hours \d+ min\w+",  # a duration
+        r"\d+(?:(?:,\d{3})+|:\d\d|\.\d+)?",  # a number or a time
         r"\p{Lu}\d+",  # a flight number
         r" ?[\p{L}_]+",  # a word
         r" ?[^\s\p{L}\p{N}]+",

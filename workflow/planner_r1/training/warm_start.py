@@ -44,7 +44,7 @@ class WarmStartSpec:
     heads: int = 4
     kv_heads: int = 2
     head_dim: int = 32
-    vocabulary: int = 1200
+    vocabulary: int = 2048
     context: int = 1024
     max_steps: int = 600
     batch_size: int = 8
@@ -105,9 +105,10 @@ def _demonstrations(spec: WarmStartSpec, store: Store, template: str, train: lis
 
 
 def _tokenizer(spec: WarmStartSpec, episodes: list[list[dict]]) -> PreTrainedTokenizerFast:
-    texts = ("\n".join(m["content"] for m in episode) for episode in episodes[:1000])
-    names = "\n".join(f"{t['function']['name']}({', '.join(t['function']['parameters']['properties'])})" for t in TOOL_SCHEMAS)
-    return learn_tokenizer([*texts, names], spec.vocabulary, spec.context)
+    names = [f"{f['name']}({', '.join(f['parameters']['properties'])})" for f in (t["function"] for t in TOOL_SCHEMAS)]
+    frame = "system\nTools:\n" + "\n".join(names) + "\nuser\nassistant\n"
+    sample = episodes[:1000]
+    return learn_tokenizer((frame + "\n".join(m["content"] for m in e) for e in sample), spec.vocabulary, spec.context)
 
 
 def _model(spec: WarmStartSpec, tokenizer: PreTrainedTokenizerFast) -> Qwen3ForCausalLM:
