@@ -94,8 +94,13 @@ class Study:
         errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: [str(p) for p in e.path])
         if errors:
             raise InputError(_explain(errors[0]))
-        _refuse_keys_of_another_source(config)
-        study = cls(_filled(config, schema))
+        for section, key, source in _keys_of_another_source(config):
+            found = config[section]["source"]
+            raise InputError(f"{section}.{key}: belongs to source '{source}', but source is '{found}'")
+        config = _filled(config, schema)
+        for section, key, _ in list(_keys_of_another_source(config)):
+            del config[section][key]
+        study = cls(config)
         study._check()
         return study
 
@@ -255,6 +260,9 @@ class Study:
                     raise InputError(f"queries.{split}: missing; source 'files' needs the file of this split")
         elif not any(self.query_spec["levels"].values()):
             raise InputError("queries.levels: all weights are 0; give at least one level a positive weight")
+        for model in self.models:
+            if not (self.warm_start(model) or self.model_path(model)):
+                raise InputError(f"models.{model}: needs either 'warm_start' or 'path'")
         for regime, phases in self.config["regimes"].items():
             for i, phase in enumerate(phases):
                 self._check_steps(f"regimes.{regime}[{i}].steps", phase["steps"])
@@ -310,13 +318,12 @@ def _filled(value, schema: dict):
     return filled
 
 
-def _refuse_keys_of_another_source(config: dict) -> None:
+def _keys_of_another_source(config: dict):
+    """Section and key of what is there and means nothing under the section's `source`."""
     for section, by_source in SOURCE_KEYS.items():
-        source = config[section]["source"]
-        for other, keys in by_source.items():
-            for key in keys:
-                if other != source and config[section].get(key) is not None:
-                    raise InputError(f"{section}.{key}: belongs to source '{other}', but source is '{source}'")
+        for source, keys in by_source.items():
+            if source != config[section]["source"]:
+                yield from ((section, key, source) for key in keys if key in config[section])
 
 
 def _explain(error) -> str:

@@ -1,0 +1,136 @@
+"""Learning curves, the figure drawn from them, and the summary of what was learnt."""
+
+import json
+
+import matplotlib.colors
+import pytest
+from helpers.made_up_study import study, validations
+from PIL import Image
+from planner_r1.errors import InputError
+from planner_r1.paper import learning
+from planner_r1.paper.curves import Validation, curve, load_validations
+from planner_r1.paper.figures import figure3_left, style
+
+RISE = {0: 0.2, 20: 0.4, 40: 0.6}
+
+
+def test_a_curve_has_at_each_step_the_seeds_that_were_validated_there():
+    made = study()
+    short = {0: 0.2, 20: 0.6}
+    runs = [(run, validations(run, short if run.seed == 2 else RISE)) for run in made.runs[:3]]
+    points = curve(runs, lambda parts: parts["pass"])
+    assert [(p.step, p.estimate.n, p.seeds) for p in points] == [(0, 3, (0, 1, 2)), (20, 3, (0, 1, 2)), (40, 2, (0, 1))]
+    assert points[1].estimate.mean == pytest.approx((0.4 + 0.4 + 0.6) / 3)
+    assert points[0].estimate.half_width == pytest.approx(0)
+
+
+def test_validations_are_read_and_a_broken_line_is_named(tmp_path):
+    path = tmp_path / "validation.jsonl"
+    parts = {"schema": 1, "cs_micro": 0.5, "hard_micro": 0, "cs_macro": 0, "hard_macro": 0, "pass": 0}
+    path.write_text(json.dumps({"idx": 1, "step": 20, "sub_rewards": parts, "text": "..."}) + "\n")
+    assert load_validations(path) == [Validation(1, 20, {k: float(v) for k, v in parts.items()})]
+    path.write_text(path.read_text() + '{"idx": 1, "step": 20}\n')
+    with pytest.raises(InputError, match="line 2"):
+        load_validations(path)
+
+
+def test_the_summary_tells_a_rise_from_no_rise():
+    made = study()
+    flat = {0: 0.3, 40: 0.3}
+    runs = [(run, validations(run, RISE if run.regime == "stage1" else flat, 60)) for run in made.runs]
+    entries = {(e["model"], e["regime"], e["quantity"]): e for e in learning.learning(runs)}
+    rise = entries["tiny", "stage1", "final_pass"]
+    assert [s["seed"] for s in rise["seeds"]] == [0, 1, 2]
+    assert rise["seeds"][0]["start"] == pytest.approx(0.2) and rise["seeds"][0]["end"] == pytest.approx(0.6)
+    assert rise["change"]["mean"] == pytest.approx(0.4) and rise["change"]["n"] == 3
+    assert rise["over_queries"]["mean"] == pytest.approx(0.4) and rise["rises"] is True
+    assert entries["tiny", "stage3", "final_pass"]["rises"] is False
+    # an episode that passes earns 5 in stage 1, one that fails here 0
+    assert entries["tiny", "stage1", "reward"]["change"]["mean"] == pytest.approx(5 * 0.4)
+    text = learning.markdown(list(entries.values()), "made up")
+    assert "tiny, stage1, validation final pass: rises (+0.400" in text
+    assert "tiny, stage3, validation final pass: no clear rise" in text
+
+
+def test_a_run_without_two_validations_is_named():
+    made = study(seeds=[0])
+    entries = learning.learning([(made.runs[0], validations(made.runs[0], {0: 0.5}))])
+    assert all(e["missing"] == [0] and e["rises"] is None and e["start"]["mean"] is None for e in entries)
+    assert "Seed 0 has fewer than two validations." in learning.markdown(entries, "made up")
+
+
+def test_the_reward_is_equation_one():
+    parts = {"schema": 1.0, "cs_micro": 0.5, "hard_micro": 0.25, "cs_macro": 1.0, "hard_macro": 0.0, "pass": 0.0}
+    assert learning.stage1_reward(parts) == pytest.approx(1.75)
+    assert learning.stage1_reward(parts | {"schema": 0.0}) == 0
+
+
+# ---- the figure ------------------------------------------------------------------------------------------------
+
+
+def drawn(made, runs):
+    curves = figure3_left.figure3_left(runs)
+    return curves, figure3_left.draw(curves, made)
+
+
+def test_the_band_is_drawn_from_two_seeds_on():
+    for seeds, bands in (([0], 0), ([0, 1], 1)):
+        made = study(seeds=seeds)
+        _, figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs])
+        for axis in figure.axes:
+            assert len(axis.get_lines()) == 2 and len(axis.collections) == 2 * bands
+            low, high = axis.get_ylim()
+            assert low == 0 and high <= 100
+
+
+def test_the_figure_says_what_it_shows_and_what_is_missing():
+    made = study(seeds=[0, 1])
+    runs = [(run, validations(run, RISE)) for run in made.runs if (run.model, run.regime) != ("tiny", "stage3")]
+    curves, figure = drawn(made, runs)
+    text = figure3_left.note(curves, made)
+    assert "synthetic world of 3 cities" in text and "2 seeds" in text and "missing: tiny/stage3" in text
+    assert [axis.get_title(loc="left") for axis in figure.axes] == ["tiny", "qwen3-8b"]
+    assert figure.axes[0].yaxis.get_major_formatter()(50) == "50%"
+    assert "1 seed (no interval)" in figure3_left.note(figure3_left.figure3_left(runs[:1]), made)
+    assert "no seeds" in figure3_left.note({}, made)
+
+
+def test_text_is_readable_and_nothing_covers_the_data():
+    made = study(seeds=[0, 1, 2])
+    _, figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs])
+    figure.canvas.draw()
+    sizes = [text.get_fontsize() for text in figure.findobj(lambda a: hasattr(a, "get_fontsize") and a.get_text())]
+    assert min(sizes) >= 7
+    assert figure.get_figwidth() <= style.COLUMN
+    legend, page = figure.legends[0].get_window_extent(), figure.bbox
+    for axis in figure.axes:
+        assert not legend.overlaps(axis.get_window_extent())
+    assert page.x0 <= legend.x0 and legend.x1 <= page.x1 and page.y0 <= legend.y0
+
+
+def test_colours_differ_for_the_colour_blind():
+    """In lightness or hue under deuteranopia (Vienot, Brettel and Mollon 1999), and in dash and marker anyway."""
+    seen = []
+    for colour in style.COLOURS:
+        r, g, b = (c**2.2 for c in matplotlib.colors.to_rgb(colour))
+        mixed = 0.29275 * r + 0.70725 * g
+        seen.append((mixed, -0.02234 * r + 0.02234 * g + b))
+    for i, one in enumerate(seen):
+        for other in seen[i + 1 :]:
+            assert max(abs(a - b) for a, b in zip(one, other, strict=True)) > 0.03
+    looks = list(style.looks([f"r{i}" for i in range(6)]).values())
+    assert len({(look["color"], look["linestyle"], look["marker"]) for look in looks}) == 6
+
+
+def test_files_hold_what_was_drawn_and_are_repeatable(tmp_path):
+    made = study(seeds=[0, 1])
+    curves, _ = drawn(made, [(run, validations(run, RISE)) for run in made.runs])
+    figure3_left.write_csv(curves, tmp_path / "f.csv")
+    lines = (tmp_path / "f.csv").read_text().splitlines()
+    assert lines[0] == "model,regime,step,n,seeds,final_pass,final_pass_ci"
+    assert lines[1] == "tiny,stage1,0,2,0 1,20.0,0.0" and len(lines) == 1 + 2 * 2 * 3
+    for name in ("one", "two"):
+        style.save(figure3_left.draw(curves, made), tmp_path / f"{name}.png", tmp_path / f"{name}.pdf")
+    for kind in ("png", "pdf"):
+        assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
+    assert Image.open(tmp_path / "one.png").width == round(style.COLUMN * style.DPI)

@@ -1,0 +1,192 @@
+"""Study files: defaults, typed access, and refusals that name the key."""
+
+import copy
+from dataclasses import fields
+from datetime import date
+from pathlib import Path
+
+import pytest
+import yaml
+from planner_r1.agent.query_generator import QuerySpec
+from planner_r1.errors import InputError
+from planner_r1.sandbox.synthetic import WorldSpec
+from planner_r1.study import DATABASE_FILES, Checkpoint, Phase, Study, load_schema
+
+CONFIG = Path(__file__).resolve().parents[2] / "config"
+MINIMAL = {
+    "study": "mini",
+    "sandbox": {"source": "synthetic"},
+    "queries": {"source": "synthetic"},
+    "models": {"a": {"warm_start": {"layers": 3}}, "b": {"path": "weights/b"}},
+    "regimes": {
+        "stage1": [{"weights": "stage1", "steps": 40}],
+        "curriculum": [{"weights": "stage1", "steps": {"a": 10, "b": 5}}, {"weights": "stage3", "steps": 20}],
+    },
+    "seeds": [0, 3],
+}
+FILES = {
+    "sandbox": {"source": "files", "database": "db"},
+    "queries": {"source": "files", "train": "v.jsonl", "validation": "t.jsonl"},
+    "evaluation": {"splits": ["validation"]},
+}
+
+
+def changed(**sections) -> dict:
+    return copy.deepcopy(MINIMAL) | sections
+
+
+@pytest.mark.parametrize("name", ["quick", "smoke", "laptop", "paper", "real_rows"])
+def test_shipped_studies_are_valid_and_named_as_their_files(name):
+    study = Study.from_config(yaml.safe_load((CONFIG / f"{name}.yaml").read_text()))
+    assert study.name == name
+    assert (CONFIG.parent / study.prompt).is_file()
+    if study.world:
+        WorldSpec(**study.world).check()
+        QuerySpec(**study.query_spec)
+
+
+def test_defaults_are_filled_and_the_argument_is_left_alone():
+    config = copy.deepcopy(MINIMAL)
+    study = Study.from_config(config)
+    assert config == MINIMAL
+    assert study.world["cities"] == 3
+    assert study.query_count("validation") == 64
+    assert study.warm_start("a")["layers"] == 3 and study.warm_start("a")["hidden_size"] == 128
+    assert study.warm_start("b") is None and study.model_path("b") == "weights/b"
+    assert Study.from_config(study.config).config == study.config
+    assert set(study.config) == set(load_schema()["properties"])
+
+
+def test_runs_phases_and_checkpoints():
+    study = Study.from_config(changed(evaluation={"checkpoints": [20]}))
+    names = [run.name for run in study.runs]
+    assert names[:3] == ["a/stage1/seed0", "a/stage1/seed3", "a/curriculum/seed0"]
+    assert len(names) == 8
+    assert study.run("a", "curriculum", 0).phases == (Phase("stage1", 10), Phase("stage3", 20))
+    assert study.run("b", "curriculum", 0).steps == 25
+    assert study.export_steps(study.run("a", "stage1", 0)) == [20, 40]
+    assert Checkpoint("a", "base", 0, 0) in study.checkpoints
+    assert len(study.checkpoints) == 2 + 2 * len(study.runs)
+    with pytest.raises(InputError, match="a/stage9"):
+        study.run("a", "stage9", 0)
+
+
+def test_splits_are_drawn_with_seeds_of_their_own_and_know_what_to_avoid():
+    study = Study.from_config(changed(seed=5))
+    splits = ("train", "validation", "test")
+    other = Study.from_config(changed(seed=6))
+    assert len({s.query_seed(split) for s in (study, other) for split in splits}) == 6
+    assert study.drawn_before("train") == ("validation", "test")
+    assert study.drawn_before("test") == ()
+
+
+def test_trips_lie_on_the_days_of_the_world():
+    world = {"first_day": date(2022, 5, 1), "n_days": 9}  # YAML reads an unquoted day as a date
+    study = Study.from_config(changed(sandbox={"source": "synthetic", "world": world}))
+    assert study.query_spec["first_day"] == "2022-05-01" and study.query_spec["n_days"] == 9
+
+
+def test_a_study_of_files():
+    study = Study.from_config(changed(**FILES))
+    assert study.database == "db" and study.world is None and not study.official
+    assert study.query_file("train") == "v.jsonl" and study.query_count("train") is None
+    assert study.all_splits == ("train", "validation")
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"sead": 1}, "sead: unknown key (did you mean 'seed'?)"),
+        ({"training": {"saveevery": 1}}, "training.saveevery: unknown key (did you mean 'save_every'?)"),
+        ({"evaluation": {"zzz": 1}}, "evaluation.zzz: unknown key (known here: splits, checkpoints)"),
+        ({"seeds": ["0"]}, "seeds[0]: expected integer, found '0'"),
+        ({"seeds": []}, "seeds: [] should be non-empty"),
+        ({"sandbox": {"source": "web"}}, "sandbox.source: expected one of synthetic, files, found 'web'"),
+        ({"sandbox": {"source": "files"}}, "sandbox.database: missing"),
+        ({"sandbox": {"source": "synthetic", "database": "d"}}, "sandbox.database: belongs to source 'files'"),
+        ({"queries": {"source": "files", "train": "t"}}, "queries.validation: missing"),
+        ({"queries": {"source": "synthetic", "levels": {"easy": 0, "medium": 0, "hard": 0}}}, "queries.levels"),
+        ({"models": {}}, "models: {} should be non-empty"),
+        ({"models": {"a": {"path": "p", "warm_start": {}}}}, "models.a: "),
+        ({"models": {"a": {"path": None}}}, "models.a: needs either"),
+        ({"models": {"Big One": {"path": "p"}}}, "models.Big One: not allowed as a name"),
+        ({"regimes": {"base": [{"weights": "stage1", "steps": 1}]}}, "regimes.base: not allowed as a name"),
+        ({"regimes": {"s": [{"weights": "stage9", "steps": 1}]}}, "regimes.s[0].weights: expected one of stage1"),
+        ({"regimes": {"s": [{"steps": 1}]}}, "regimes.s[0].weights: missing"),
+        ({"regimes": {"s": [{"weights": "stage1", "steps": 0}]}}, "regimes.s[0].steps: 0 is less"),
+        ({"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1}}]}}, "regimes.s[0].steps: no entry for model 'b'"),
+        (
+            {"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1, "b": 1, "c": 1}}]}},
+            "regimes.s[0].steps.c: no such model",
+        ),
+        ({"evaluation": {"checkpoints": [400]}}, "evaluation.checkpoints[0]: step 400 lies beyond"),
+        ({"evaluation": {"checkpoints": [25]}}, "evaluation.checkpoints[0]: step 25 is not saved"),
+        ({"evaluation": {"checkpoints": "all"}}, "evaluation.checkpoints: "),
+    ],
+)
+def test_refusals_name_the_key_in_one_line(sections, message):
+    with pytest.raises(InputError) as refused:
+        Study.from_config(changed(**sections))
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_missing_section_is_named():
+    config = changed()
+    del config["regimes"]
+    with pytest.raises(InputError, match="regimes: missing"):
+        Study.from_config(config)
+
+
+def test_the_library_does_not_need_snakemake():
+    source = Path(Study.__init__.__code__.co_filename).read_text()
+    assert "import snakemake" not in source and "from snakemake" not in source
+
+
+# ---- the schema and what it stands for -------------------------------------------------------------------------
+
+
+def objects(schema, path="study"):
+    yield path, schema
+    for key, sub in schema.get("properties", {}).items():
+        yield from objects(sub, f"{path}.{key}")
+    for word in ("items", "additionalProperties"):
+        if isinstance(schema.get(word), dict):
+            yield from objects(schema[word], f"{path}.{word}")
+
+
+def test_every_key_has_a_description_and_a_default_and_no_object_takes_unknown_keys():
+    for path, schema in objects(load_schema()):
+        for key, sub in schema.get("properties", {}).items():
+            assert sub.get("description") and "default" in sub, f"{path}.{key}"
+        kinds = schema.get("type", ())
+        if kinds == "object" or "object" in kinds:
+            assert "additionalProperties" in schema and schema["additionalProperties"] is not True, path
+
+
+def test_keys_of_the_schema_are_those_of_the_library():
+    from planner_r1.reward import STAGES
+    from planner_r1.training.config import BACKENDS
+    from planner_r1.training.warm_start import WarmStartSpec
+
+    schema = load_schema()["properties"]
+
+    def defaults(section):
+        return {key: sub["default"] for key, sub in section["properties"].items()}
+
+    def of(spec):
+        return {f.name: f.default for f in fields(spec)}
+
+    assert defaults(schema["sandbox"]["properties"]["world"]) == of(WorldSpec)
+    warm_start = of(WarmStartSpec)
+    del warm_start["seed"]  # the study's own
+    assert defaults(schema["models"]["additionalProperties"]["properties"]["warm_start"]) == warm_start
+    phase = schema["regimes"]["additionalProperties"]["items"]["properties"]
+    assert phase["weights"]["enum"] == list(STAGES)
+    assert tuple(schema["training"]["properties"]["backend"]["enum"]) == BACKENDS
+
+
+def test_the_files_of_a_database_are_those_the_builder_reads(tmp_path):
+    from planner_r1.sandbox.tables import CITIES_FILE, TABLES
+
+    assert set(DATABASE_FILES) == {CITIES_FILE, *(table.file for table in TABLES)}
