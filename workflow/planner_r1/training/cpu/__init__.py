@@ -4,13 +4,11 @@
 
 - the platform `cpu` (`platform.py`),
 - the rollout back end `hf_cpu` (`rollout.py`, on `engine.py`),
-- the attention `verl_cpu_causal` for training (`attention.py`),
+- the training engine `fsdp2` for the CPU (`training_engine.py`), and its attention `verl_cpu_causal` (`attention.py`),
 - the patches of `patches.py`.
 
 Modules that only some of the processes need are imported there, for the sake of the start-up time.
 """
-
-import os
 
 from verl.plugin.platform import set_platform
 
@@ -19,8 +17,6 @@ from planner_r1.training.cpu.platform import CpuPlatform
 
 # Before any module of verl asks for the device's name and keeps it.
 set_platform(CpuPlatform())
-# The FSDP engines are registered for CUDA and NPU devices only; they run on the platform's device all the same.
-os.environ.setdefault("VERL_ENGINE_DEVICE", "cuda")
 patches.apply()
 
 from planner_r1.training.cpu import attention  # noqa: E402

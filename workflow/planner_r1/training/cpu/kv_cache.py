@@ -40,7 +40,7 @@ class KeyValueCache:
         self.slots = slots
         self.max_length = max_length
         self._memory = torch.zeros(shape, dtype=dtype)
-        self._tokens = np.zeros((slots, max_length), dtype=np.int64)
+        self._tokens = np.zeros((slots, max_length), dtype=np.int32)
         self.lengths = np.zeros(slots, dtype=np.int64)
 
     def keys(self, layer: int) -> torch.Tensor:
@@ -54,19 +54,21 @@ class KeyValueCache:
         """Drop everything: the weights changed, so keys and values no longer are the model's."""
         self.lengths[:] = 0
 
-    def record(self, slot: int, start: int, tokens) -> None:
+    def record(self, slot: int, start: int, tokens: np.ndarray) -> None:
         """Say that positions from `start` on now hold these tokens, and nothing is held after them."""
         self._tokens[slot, start : start + len(tokens)] = tokens
         self.lengths[slot] = start + len(tokens)
 
     def shared_prefix(self, tokens: np.ndarray) -> np.ndarray:
         """[slots]: how many of the first tokens each slot holds."""
-        if not len(tokens):
-            return np.zeros(self.slots, dtype=np.int64)
-        differs = self._tokens[:, : len(tokens)] != tokens
-        first = differs.argmax(1)
-        first[~differs[np.arange(self.slots), first]] = len(tokens)  # no difference at all
-        return np.minimum(first, self.lengths)
+        shared = np.zeros(self.slots, dtype=np.int64)
+        held = np.flatnonzero(self.lengths)
+        if len(held) and len(tokens):
+            differs = self._tokens[held, : len(tokens)] != tokens
+            first = differs.argmax(1)
+            first[~differs[np.arange(len(held)), first]] = len(tokens)  # no difference at all
+            shared[held] = np.minimum(first, self.lengths[held])
+        return shared
 
     def copy(self, source: int, target: int, length: int) -> None:
         """Make the first `length` positions of `target` those of `source`."""
@@ -93,8 +95,8 @@ class KeyValueCache:
 class Pass:
     """One forward pass: whose tokens are in the packed row, and where their keys and values go.
 
-    The first `decoding` spans are single tokens of the slots 0, 1, 2, ...: their attention is one batched call on a view
-    of the cache. The other spans are attended one at a time.
+    The first `decoding` spans are single tokens of the slots 0, 1, 2, ...: their attention is one batched call on a
+    view of the cache. The other spans are attended one at a time.
     """
 
     def __init__(self, cache: KeyValueCache, spans: list[Span], decoding: int):

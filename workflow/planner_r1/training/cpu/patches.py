@@ -23,13 +23,19 @@ def register_rollout() -> None:
     base._ROLLOUT_REGISTRY[("hf_cpu", "async")] = "planner_r1.training.cpu.rollout.ServerAdapter"
 
 
-def use_gloo() -> None:
-    """verl asks torch for the backend "cpu:gloo,<device>:<backend>", here "cpu:gloo,cpu:gloo", which torch refuses."""
+def prepare_training_workers() -> None:
+    """Have a process that joins the training's process group use gloo, and know the training engine for the CPU.
+
+    verl asks torch for the backend "cpu:gloo,<device>:<backend>", here "cpu:gloo,cpu:gloo", which torch refuses. The
+    engine is registered here and not at import, since importing it takes seconds that the other processes would waste.
+    """
     import verl.utils.distributed as distributed
 
     initialize = distributed.initialize_global_process_group_ray
 
     def initialize_global_process_group_ray(timeout_second=None, backend=None):
+        from planner_r1.training.cpu import training_engine  # noqa: F401
+
         return initialize(timeout_second=timeout_second, backend=backend or "cpu:gloo")
 
     distributed.initialize_global_process_group_ray = initialize_global_process_group_ray
@@ -62,6 +68,6 @@ def fuse_log_probs() -> None:
 def apply() -> None:
     """Apply all of them to this process."""
     register_rollout()
-    use_gloo()
+    prepare_training_workers()
     do_not_pin_memory()
     fuse_log_probs()

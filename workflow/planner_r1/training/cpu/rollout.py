@@ -55,7 +55,9 @@ class RolloutServer:
         self._response_length = config.response_length
         self._max_length = config.max_model_len or config.prompt_length + config.response_length
         self._model = AutoModelForCausalLM.from_pretrained(
-            model_config.local_path, dtype=getattr(torch, config.dtype), trust_remote_code=model_config.trust_remote_code
+            model_config.local_path,
+            dtype=getattr(torch, config.dtype),
+            trust_remote_code=model_config.trust_remote_code,
         )
         self._engine = Engine(
             self._model,

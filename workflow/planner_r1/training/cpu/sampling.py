@@ -115,11 +115,7 @@ def _processed_log_probs(logits: torch.Tensor, parameters: Sequence[SamplingPara
     if any(t != 1.0 for t in temperatures):
         logits = logits / torch.tensor(temperatures, dtype=logits.dtype)[:, None]
     # A greedy row takes the maximum, which no cut changes, and reports the whole distribution's log-probability.
-    cut = [
-        row
-        for row, p in enumerate(parameters)
-        if p.temperature > 0 and (0 < p.top_k < vocabulary or p.top_p < 1.0)
-    ]
+    cut = [row for row, p in enumerate(parameters) if p.temperature > 0 and (0 < p.top_k < vocabulary or p.top_p < 1.0)]
     if cut:
         logits[cut] = _cut_tail(
             logits[cut],
@@ -134,7 +130,7 @@ def _cut_tail(logits: torch.Tensor, top_k: torch.Tensor, top_p: torch.Tensor) ->
 
     Among tokens of equal logits at the border those of the smaller ids stay.
     """
-    ordered, order = logits.sort(-1, descending=True, stable=True)
+    ordered, order = logits.sort(dim=-1, descending=True, stable=True)
     rank = torch.arange(logits.shape[-1])
     ordered = ordered.masked_fill(rank >= top_k[:, None], float("-inf"))
     probabilities = ordered.softmax(-1)
