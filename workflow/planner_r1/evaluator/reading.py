@@ -64,8 +64,8 @@ def _read_day(number: int, values) -> Day:
     return Day(number, values, (cut(pair[0]), cut(pair[1])), travels=True)
 
 
-# A run of white space with "to" and the start of a destination behind it.
-_TO = re.compile(r"\s++(?=to\s+[^,])")
+# A whole run of white space with "to" and the start of a destination behind it.
+_TO = re.compile(r"(?<!\s)\s++(?=to\s+[^,])")
 _FROM = re.compile(r"from(\s++)")
 
 
