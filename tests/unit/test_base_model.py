@@ -1,0 +1,32 @@
+"""A given model is linked, not copied, and a folder that holds no whole model is refused."""
+
+import pytest
+
+from planner_r1.errors import InputError
+from planner_r1.training.base_model import link_model
+
+
+def test_links_every_file(tmp_path):
+    source, out = tmp_path / "Qwen3-8B", tmp_path / "study" / "models" / "qwen3-8b"
+    source.mkdir()
+    for name in ("config.json", "tokenizer_config.json", "model-00001.safetensors", "vocab.json"):
+        (source / name).write_text(name)
+    for _ in range(2):  # a second time over the first
+        record = link_model(source, out)
+    assert {p.name for p in out.iterdir()} == {p.name for p in source.iterdir()}
+    assert all(p.is_symlink() and p.read_text() == p.name for p in out.iterdir())
+    assert record == {"source": str(source.resolve())}
+
+
+def test_refuses_what_is_no_model(tmp_path):
+    with pytest.raises(InputError, match="no such folder with a model"):
+        link_model(tmp_path / "Qwen3-8B", tmp_path / "out")
+    source = tmp_path / "half"
+    source.mkdir()
+    (source / "config.json").write_text("{}")
+    with pytest.raises(InputError, match=r"tokenizer_config\.json missing"):
+        link_model(source, tmp_path / "out")
+    (source / "tokenizer_config.json").write_text("{}")
+    with pytest.raises(InputError, match="safetensors"):
+        link_model(source, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
