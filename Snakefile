@@ -1,6 +1,7 @@
 # The whole study as one DAG: sandbox -> queries -> runs -> checkpoints -> scores -> tables and figures.
 # Run from this folder:  snakemake -c all [--configfile config/laptop.yaml] [TARGET]
 import sys
+from pathlib import Path
 
 from snakemake.utils import min_version
 
@@ -46,6 +47,7 @@ rule all:
         "<results>/figures/figure3_left.png",
 
 
+include: "workflow/rules/common.smk"
 include: "workflow/rules/sandbox.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"

@@ -1,17 +1,6 @@
 # Queries, one file a split, and the same as rows that verl reads.
 
 
-def query_sources(wildcards):
-    """The split's file; or the store it is drawn from, and the splits whose questions may not come again."""
-    if study.query_spec is None:
-        return {"file": present(study.query_file(wildcards.split) or "")}
-    before = study.drawn_before(wildcards.split)
-    return {
-        "store": STORE,
-        "avoid": [f"<results>/data/{split}.jsonl" for split in before],
-    }
-
-
 rule data:
     input:
         expand("<results>/data/{split}.parquet", split=study.all_splits),

@@ -1,17 +1,6 @@
 # Trajectories first, scores second: scoring is cheap and can be done again.
 
 EVALUATION = "<results>/evaluations/{model}/{regime}/seed{seed}/step{step}/{split}"
-SCORES = [
-    f"<results>/evaluations/{checkpoint.name}/{split}/metrics.json"
-    for checkpoint in study.checkpoints
-    for split in study.splits
-]
-
-
-def checkpoint_manifest(wildcards):
-    if wildcards.regime == "base":
-        return "<results>/models/{model}/MANIFEST.json"
-    return "<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json"
 
 
 rule evaluate:
@@ -24,7 +13,7 @@ rule evaluate_checkpoint:
         manifest=checkpoint_manifest,
         store=STORE,
         queries="<results>/data/{split}.parquet",
-        settings=["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"],
+        settings=SETTINGS,
     output:
         f"{EVALUATION}/trajectories.jsonl",
     log:
@@ -47,7 +36,7 @@ rule score:
         trajectories=f"{EVALUATION}/trajectories.jsonl",
         queries="<results>/data/{split}.jsonl",
         store=STORE,
-        code="workflow/planner_r1/scoring.py",
+        code=library("scoring.py", "reward.py", "evaluator/*.py", "plan/*.py"),
     output:
         scores=f"{EVALUATION}/scores.jsonl",
         metrics=f"{EVALUATION}/metrics.json",

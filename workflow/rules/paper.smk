@@ -1,8 +1,5 @@
 # Tables and figures. Their library modules are inputs, so that an edit redraws what it touches and nothing else.
 
-PAPER = "workflow/planner_r1/paper"
-VALIDATIONS = [f"<results>/runs/{run.name}/validation.jsonl" for run in study.runs]
-
 
 rule tables:
     input:
@@ -28,14 +25,11 @@ rule study_config:
 rule table1:
     input:
         metrics=SCORES,
-        code=expand(
-            f"{PAPER}/{{name}}",
-            name=[
-                "tables.py",
-                "statistics.py",
-                "reference.py",
-                "reference/table1.csv",
-            ],
+        code=library(
+            "paper/tables.py",
+            "paper/statistics.py",
+            "paper/reference.py",
+            "paper/reference/table1.csv",
         ),
     output:
         csv=report(
@@ -56,14 +50,11 @@ rule table1:
 rule figure3_left:
     input:
         validations=VALIDATIONS,
-        code=expand(
-            f"{PAPER}/{{name}}",
-            name=[
-                "curves.py",
-                "statistics.py",
-                "figures/figure3_left.py",
-                "figures/style.py",
-            ],
+        code=library(
+            "paper/curves.py",
+            "paper/statistics.py",
+            "paper/figures/figure3_left.py",
+            "paper/figures/style.py",
         ),
     output:
         csv="<results>/figures/figure3_left.csv",
@@ -84,9 +75,7 @@ rule figure3_left:
 rule summary:
     input:
         validations=VALIDATIONS,
-        code=expand(
-            f"{PAPER}/{{name}}", name=["curves.py", "learning.py", "statistics.py"]
-        ),
+        code=library("paper/curves.py", "paper/learning.py", "paper/statistics.py"),
     output:
         json="<results>/summary.json",
         markdown=report(

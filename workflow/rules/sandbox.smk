@@ -1,19 +1,5 @@
 # The travel database, built once and read by every later station.
 
-STORE = "<results>/sandbox/store/store.json"
-
-
-def present(*files):
-    """Files of the user's as inputs, as far as they exist: a study can be planned without them, and what is absent
-    is named by the rule that reads it."""
-    return [file for file in files if os.path.exists(file)]
-
-
-def database_files(wildcards):
-    if study.world:
-        return rules.world.output
-    return present(*(f"{study.database}/{name}" for name in DATABASE_FILES))
-
 
 rule sandbox:
     input:
@@ -26,7 +12,6 @@ rule world:
     log:
         "<logs>/world.log",
     params:
-        out=f"{RESULTS}/sandbox/world",
         spec=study.world,
     script:
         "../scripts/world.py"

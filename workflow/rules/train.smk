@@ -6,16 +6,6 @@
 WHOLE_MACHINE = 64
 
 
-def base_model_sources(wildcards):
-    if study.warm_start(wildcards.model):
-        return {
-            "store": STORE,
-            "queries": "<results>/data/train.jsonl",
-            "template": present(study.prompt),
-        }
-    return {"config": present(f"{study.model_path(wildcards.model)}/config.json")}
-
-
 rule train:
     input:
         [f"<results>/runs/{run.name}/MANIFEST.json" for run in study.runs],
@@ -49,7 +39,7 @@ rule train_run:
         train="<results>/data/train.parquet",
         validation="<results>/data/validation.parquet",
         template=present(study.prompt),
-        settings=["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"],
+        settings=SETTINGS,
     output:
         manifest="<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json",
         metrics="<results>/runs/{model}/{regime}/seed{seed}/metrics.jsonl",

@@ -1,0 +1,59 @@
+# Paths that several stations share, and which files a rule reads where that depends on the study.
+
+STORE = "<results>/sandbox/store/store.json"
+SETTINGS = ["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"]
+SCORES = [
+    f"<results>/evaluations/{checkpoint.name}/{split}/metrics.json"
+    for checkpoint in study.checkpoints
+    for split in study.splits
+]
+VALIDATIONS = [f"<results>/runs/{run.name}/validation.jsonl" for run in study.runs]
+
+
+def present(*files):
+    """Files of the user's as inputs, as far as they exist: a study can be planned without them, and what is absent
+    is named by the rule that reads it."""
+    return [file for file in files if os.path.exists(file)]
+
+
+def library(*modules):
+    """Modules, by name or pattern, as inputs of a cheap rule, so that an edit reruns it. Training does not take them:
+    it would start anew with every edit; its manifest says which commit it ran with."""
+    return sorted(
+        str(path)
+        for module in modules
+        for path in Path("workflow/planner_r1").glob(module)
+    )
+
+
+def database_files(wildcards):
+    if study.world:
+        return rules.world.output
+    return present(*(f"{study.database}/{name}" for name in DATABASE_FILES))
+
+
+def query_sources(wildcards):
+    """The split's file; or the store it is drawn from, and the splits whose questions may not come again."""
+    if study.query_spec is None:
+        return {"file": present(study.query_file(wildcards.split) or "")}
+    before = study.drawn_before(wildcards.split)
+    return {
+        "store": STORE,
+        "avoid": [f"<results>/data/{split}.jsonl" for split in before],
+    }
+
+
+def base_model_sources(wildcards):
+    if study.warm_start(wildcards.model):
+        return {
+            "store": STORE,
+            "queries": "<results>/data/train.jsonl",
+            "template": present(study.prompt),
+        }
+    return {"config": present(f"{study.model_path(wildcards.model)}/config.json")}
+
+
+def checkpoint_manifest(wildcards):
+    if wildcards.regime == "base":
+        return "<results>/models/{model}/MANIFEST.json"
+    return "<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json"
