@@ -45,6 +45,15 @@ def test_shipped_studies_are_valid_and_named_as_their_files(name):
         QuerySpec(**study.query_spec)
 
 
+@pytest.mark.parametrize("name", ["quick", "smoke", "laptop", "paper", "real_rows"])
+def test_verl_takes_the_overrides_of_shipped_studies(name):
+    from planner_r1.training.config import compose_config
+
+    study = Study.from_config(yaml.safe_load((CONFIG / f"{name}.yaml").read_text()))
+    composed = compose_config(study.backend, study.overrides, {})
+    assert composed.trainer.device == {"cpu": "cpu", "gpu": "cuda"}[study.backend]
+
+
 def test_defaults_are_filled_and_the_argument_is_left_alone():
     config = copy.deepcopy(MINIMAL)
     study = Study.from_config(config)
