@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 
 import pytest
-
 from planner_r1.agent.prompt import load_template, render_messages, template_hash
 from planner_r1.errors import InputError
 from planner_r1.plan import PLAN_SCHEMA
@@ -37,11 +36,13 @@ def qwen3_text(messages: list[dict]) -> str:
     tools = "\n".join(json.dumps(tool) for tool in TOOL_SCHEMAS)
     instructions = (
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with function "
-        'signatures within <tools></tools> XML tags:\n<tools>\n</tools>\n\nFor each function call, return a json object '
+        "signatures within <tools></tools> XML tags:\n<tools>\n</tools>\n\nFor each function call, return a json object "
         'with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{"name": '
         '<function-name>, "arguments": <args-json-object>}\n</tool_call>'
     )
-    frame = "<|im_start|>system\n<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    frame = (
+        "<|im_start|>system\n<|im_end|>\n<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"
+    )
     return "".join([frame, instructions, tools, *(m["content"] for m in messages)])
 
 

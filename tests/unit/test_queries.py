@@ -3,7 +3,6 @@
 import json
 
 import pytest
-
 from planner_r1.errors import InputError
 from planner_r1.queries import Query, load_queries, save_queries
 
@@ -41,7 +40,7 @@ def test_what_is_saved_is_read_back(tmp_path):
 
 
 def test_the_csv_layout_and_a_hidden_test_split(tmp_path):
-    text = 'org,dest,days,date,query,level,reference_information\nA,B,3,"[\'d1\', \'d2\', \'d3\']",Go,easy,"x, y"\n'
+    text = "org,dest,days,date,query,level,reference_information\nA,B,3,\"['d1', 'd2', 'd3']\",Go,easy,\"x, y\"\n"
     (tmp_path / "test.csv").write_text(text, encoding="utf-8")
     (query,) = load_queries(tmp_path / "test.csv")
     assert query.hidden and query.budget is None and query.date == ("d1", "d2", "d3")

@@ -4,7 +4,6 @@ import csv
 from pathlib import Path
 
 import pytest
-
 from planner_r1.errors import InputError
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
@@ -55,7 +54,10 @@ def test_a_flight_keeps_its_number_and_price_on_every_day(tmp_path):
 
 def test_no_name_of_a_city_contains_another(tmp_path):
     write_world(SPEC, tmp_path)
-    tables = (("restaurants/clean_restaurant_2022.csv", "Name", "City"), ("attractions/attractions.csv", "Name", "City"))
+    tables = (
+        ("restaurants/clean_restaurant_2022.csv", "Name", "City"),
+        ("attractions/attractions.csv", "Name", "City"),
+    )
     for file, name, city in tables:
         places: dict[str, list[str]] = {}
         for row in rows(tmp_path / file):

@@ -15,6 +15,7 @@ CONSTRAINTS = ("house rule", "cuisine", "room type", "transportation")
 LEVELS = ("easy", "medium", "hard")
 MAX_LITERAL = 100_000  # characters; the longest field of the official files has about 6,000
 
+
 @dataclass(frozen=True)
 class Query:
     """One request, with the names of the official files.
@@ -51,6 +52,7 @@ class Query:
         """Inverse of `to_json`; trusts its input."""
         return cls(**{**record, "date": tuple(record["date"])})
 
+
 def load_queries(path: str | Path) -> list[Query]:
     """Read a file of queries: JSON lines, or the hub's CSV. Order is kept and `idx` counts from 1.
 
@@ -71,11 +73,13 @@ def load_queries(path: str | Path) -> list[Query]:
         raise InputError(f"{path}: holds no query")
     return [_parse(path, i, row) for i, row in enumerate(rows, start=1)]
 
+
 def save_queries(path: str | Path, queries: Iterable[Query]) -> None:
     """Write queries as JSON lines that `load_queries` reads back."""
     with open(path, "w", encoding="utf-8") as f:
         for q in queries:
             f.write(json.dumps(q.to_json(), ensure_ascii=False) + "\n")
+
 
 def _jsonl_rows(path: Path):
     with open(path, encoding="utf-8") as f:
@@ -90,10 +94,12 @@ def _jsonl_rows(path: Path):
                 raise InputError(f"{path}, line {n}: expected a JSON object, found {type(row).__name__}")
             yield row
 
+
 def _csv_rows(path: Path):
     csv.field_size_limit(10_000_000)
     with open(path, encoding="utf-8", newline="") as f:
         yield from csv.DictReader(f)
+
 
 def _parse(path: Path, idx: int, row: dict) -> Query:
     where = f"{path}, query {idx}"
@@ -136,6 +142,7 @@ def _parse(path: Path, idx: int, row: dict) -> Query:
         local_constraint=_constraints(where, row.get("local_constraint")),
     )
 
+
 def _constraints(where: str, value) -> dict | None:
     if value in (None, ""):
         return None
@@ -145,6 +152,7 @@ def _constraints(where: str, value) -> dict | None:
     if unknown := sorted(set(map(str, value)) - set(CONSTRAINTS)):
         raise InputError(f"{where}: unknown constraint '{unknown[0]}'; known are {', '.join(CONSTRAINTS)}")
     return {name: value.get(name) for name in CONSTRAINTS}
+
 
 def _literal(where: str, key: str, value):
     """A list or object as it is, or read from the Python literal the hub serves (never evaluated)."""
@@ -156,4 +164,3 @@ def _literal(where: str, key: str, value):
         return ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
         raise InputError(f"{where}: key '{key}' is no list or object: {value[:80]!r}") from None
-

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nsmallest
 from itertools import islice, permutations
 from math import ceil
 
@@ -25,7 +27,8 @@ ROOM_TYPES = {
 MODES = (("flight",), ("self-driving",), ("flight", "taxi"))  # in order of preference; never self-driving with another
 SEATS = {"self-driving": 5, "taxi": 4}
 NIGHTS = 2  # in each city: the day of arrival and a day of staying
-MAX_ROUTES = 2_000  # city orders looked at for one query
+MAX_ROUTES = 2_000  # city orders whose legs are looked at for one query
+MAX_TRIPS = 40  # of them, those with the cheapest legs are planned in full
 
 
 @dataclass(frozen=True)
@@ -43,9 +46,13 @@ def plan_for(query: Query, store: Store) -> Trip | None:
 
     The evaluator has the last word: callers that must be sure evaluate the plan.
     """
+    people = query.people_number or 1
     for modes in _allowed_modes(query):
+        ways = ((route, _legs(query, store, route, modes)) for route in _routes(query, store))
+        travels = [(route, legs, sum(_leg_cost(leg, people) for leg in legs)) for route, legs in ways if legs]
+        cheapest = nsmallest(MAX_TRIPS, travels, key=lambda travel: travel[2])
         for arrival_meals in (2, 1, 0):  # fewer meals on the days of arrival are cheaper
-            trips = [_trip(query, store, route, modes, arrival_meals) for route in _routes(query, store)]
+            trips = [_trip(query, store, *travel, arrival_meals) for travel in cheapest]
             affordable = [t for t in trips if t and (query.budget is None or t.cost <= query.budget)]
             if affordable:
                 return min(affordable, key=lambda t: t.cost)
@@ -69,16 +76,16 @@ def _routes(query: Query, store: Store) -> Iterator[tuple[str, ...]]:
     yield from islice(permutations(able, visits), MAX_ROUTES)
 
 
-def _trip(query: Query, store: Store, route: tuple[str, ...], modes: tuple[str, ...], arrival_meals: int) -> Trip | None:
-    legs = _legs(query, store, route, modes)
+def _trip(
+    query: Query, store: Store, route: tuple[str, ...], legs: list[dict], legs_cost: int, arrival_meals: int
+) -> Trip | None:
     rooms = [_room(query, store, city) for city in route]
     meals = _meals(query, store, route, arrival_meals + 3)
     sights = [_named(store, "attractions", city) for city in route]
-    if legs is None or meals is None or not all(rooms) or not all(sights):
+    if meals is None or not all(rooms) or not all(sights):
         return None
     people = query.people_number or 1
-    cost = sum(_leg_cost(leg, people) for leg in legs)
-    cost += sum(_room_cost(room, people) for room in rooms)
+    cost = legs_cost + sum(_room_cost(room, people) for room in rooms)
     cost += sum(row["Average Cost"] * people for city_meals in meals for row in city_meals)
     stays = [_stay(*stay, arrival_meals) for stay in zip(meals, sights, rooms, strict=True)]
     plan = _itinerary(query.org, route, legs, stays)
@@ -199,6 +206,7 @@ def _meals(query: Query, store: Store, route: tuple[str, ...], each: int) -> lis
     return [sorted(rows, key=offer.index) for rows, offer in zip(chosen, offers, strict=True)]
 
 
+@lru_cache(maxsize=4096)
 def _named(store: Store, table: str, city: str, key: str = "Name") -> list[dict]:
     """A city's rows whose name stands for themselves in a plan.
 

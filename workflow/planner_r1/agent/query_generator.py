@@ -25,7 +25,7 @@ CONSTRAINT_KINDS = {"easy": (0, ()), "medium": (1, CONSTRAINTS[:3]), "hard": (3,
 CUISINES_ASKED = {"medium": 2, "hard": 4}
 MAX_PEOPLE = 4
 BUDGET_STEP = 50
-TRIES_PER_QUERY = 200
+TRIES_PER_QUERY = 20
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,7 @@ class QuerySpec:
     slack: tuple[float, float] = (1.15, 1.6)
 
 
-def draw_queries(
-    store: Store, spec: QuerySpec, n: int, seed: int, avoid: Collection[Query] = ()
-) -> list[Query]:
+def draw_queries(store: Store, spec: QuerySpec, n: int, seed: int, avoid: Collection[Query] = ()) -> list[Query]:
     """Draw `n` different queries, none of which asks what one of `avoid` asks.
 
     Each has a plan of the oracle that passes both profiles of the evaluator.
@@ -57,13 +55,13 @@ def draw_queries(
     queries: list[Query] = []
     failures = 0
     while len(queries) < n:
-        query = _draw(store, spec, rng, idx=len(queries) + 1)
-        if query is None or _asks(query) in seen:
+        query = _draw(store, spec, rng, len(queries) + 1, seen)
+        if query is None:
             failures += 1
             if failures > TRIES_PER_QUERY * n:
                 raise InputError(
                     f"queries: found only {len(queries)} of {n} different feasible queries (days {list(spec.days)}, "
-                    f"levels {spec.levels}); ask for fewer, or make the world larger (keys sandbox.world, queries.sizes)"
+                    f"levels {spec.levels}); ask for fewer (key queries.sizes) or make the world larger (sandbox.world)"
                 )
             continue
         seen.add(_asks(query))
@@ -77,8 +75,8 @@ def _asks(query: Query) -> tuple:
     return query.org, query.dest, query.date, query.people_number, constraints
 
 
-def _draw(store: Store, spec: QuerySpec, rng: random.Random, idx: int) -> Query | None:
-    """One query, or None where the draw asks for something impossible."""
+def _draw(store: Store, spec: QuerySpec, rng: random.Random, idx: int, seen: set[tuple]) -> Query | None:
+    """One query, or None where the draw asks for something impossible or seen before."""
     days = rng.choice(spec.days)
     level = rng.choices(list(spec.levels), list(spec.levels.values()))[0]
     dest = rng.choice(list(store.cities if days == 3 else store.states))
@@ -99,7 +97,7 @@ def _draw(store: Store, spec: QuerySpec, rng: random.Random, idx: int) -> Query 
         people_number=1 if level == "easy" else rng.randint(2, MAX_PEOPLE),
         local_constraint=_constraints(store, level, dest, rng),
     )
-    trip = plan_for(draft, store)
+    trip = None if _asks(draft) in seen else plan_for(draft, store)
     if trip is None:
         return None
     budget = math.ceil(trip.cost * rng.uniform(*spec.slack) / BUDGET_STEP) * BUDGET_STEP

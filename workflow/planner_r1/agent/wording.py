@@ -1,4 +1,4 @@
-"""Queries in natural English. Every fact of a query stands in its sentence, so that the text alone can be planned from."""
+"""Queries in natural English. The text states every fact of a query, so that it can be planned from alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from planner_r1.queries import Query
 NUMBERS = {1: "one", 2: "two", 3: "three", 4: "four", 5: "five", 6: "six", 7: "seven", 8: "eight"}
 
 OPENINGS = (
-    "Please plan a {days}-day trip for {people} from {org} to {dest}, from {first} to {last}, with a budget of {budget}.",
+    "Please plan a {days}-day trip for {people} from {org} to {dest}, {first} to {last}, with a budget of {budget}.",
     "Can you create a {days}-day travel plan for {people}, leaving {org} for {dest} between {first} and {last}? "
     "Our budget is {budget}.",
     "We need a {days}-day itinerary for {people} departing from {org} and visiting {dest} from {first} to {last}. "

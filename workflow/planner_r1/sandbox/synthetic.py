@@ -167,7 +167,9 @@ def _write_flights(out: Path, spec: WorldSpec, cities: list[str], km: np.ndarray
     origin, destination = (side.ravel()[~np.eye(n, dtype=bool).ravel()] for side in np.indices((n, n)))
     origin, destination = np.repeat(origin, spec.flights), np.repeat(destination, spec.flights)
     routes = len(origin)
-    numbers = rng.permutation(9_000_000)[:routes] + 1_000_000 if routes > 9_000 else rng.permutation(9_000)[:routes] + 1_000
+    numbers = (
+        rng.permutation(9_000_000)[:routes] + 1_000_000 if routes > 9_000 else rng.permutation(9_000)[:routes] + 1_000
+    )
     price = rng.integers(8, 60, routes) * 5
     departure = rng.integers(5 * 12, 21 * 12, routes) * 5  # minutes after midnight
     minutes = 40 + (km[origin, destination] // 12)

@@ -10,10 +10,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import torch
-from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3ForCausalLM, Trainer, TrainerCallback, TrainingArguments
+from transformers import (
+    PreTrainedTokenizerFast,
+    Qwen3Config,
+    Qwen3ForCausalLM,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
 
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import render_messages
@@ -51,7 +59,7 @@ class WarmStartSpec:
     learning_rate: float = 3e-3
     mistake_rate: float = 0.1
     target_pass: float = 0.2
-    check_every: int = 50
+    check_every: int = 10
     check_queries: int = 48
     max_tool_reply: int = 4096
 
@@ -76,10 +84,11 @@ def warm_start(
     episodes = _demonstrations(spec, store, template, train, rng)
     tokenizer = _tokenizer(spec, episodes)
     model = _model(spec, tokenizer)
-    dataset = [_example(tokenizer, episode, spec.context) for episode in episodes]
+    renderer = _Renderer(tokenizer, spec.context)
+    dataset = [renderer.example(episode) for episode in episodes]
     longest = max(len(e["input_ids"]) for e in dataset)
-    report(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens, {len(dataset):,} demonstrations of up to "
-           f"{longest} tokens")
+    report(f"{model.num_parameters():,} parameters, {len(tokenizer):,} tokens in the vocabulary")
+    report(f"{len(dataset):,} demonstrations of up to {longest} tokens")
     check = _Check(spec, tokenizer, store, template, held_out[: spec.check_queries], report)
     steps, loss = _fine_tune(spec, model, dataset, check)
     out = Path(out)
@@ -133,23 +142,37 @@ def _model(spec: WarmStartSpec, tokenizer: PreTrainedTokenizerFast) -> Qwen3ForC
     return model
 
 
-def _example(tokenizer: PreTrainedTokenizerFast, episode: list[dict], context: int) -> dict[str, list[int]]:
-    """Token ids of an episode as the trainer would render it, and labels on the assistant's turns alone."""
-    opening = tokenizer.apply_chat_template(episode[:2], tools=TOOL_SCHEMAS, tokenize=False, add_generation_prompt=True)
-    pieces = [(opening, False)]
-    for message in episode[2:]:
-        if message["role"] == "assistant":
-            pieces.append((message["content"] + "<|im_end|>", True))
+class _Renderer:
+    """Episodes as token ids, as the trainer would render them. Texts recur (a city has one list of restaurants), so
+    each is tokenized once."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerFast, context: int):
+        self._tokenizer, self._context = tokenizer, context
+        self._ids = lru_cache(maxsize=None)(self._tokenize)
+
+    def example(self, episode: list[dict]) -> dict[str, list[int]]:
+        """Ids of an episode, and labels on the assistant's turns alone."""
+        ids = list(self._opening(episode[:2]))
+        labels = [IGNORED] * len(ids)
+        for message in episode[2:]:
+            tokens = self._ids(message["role"], message["content"])
+            ids += tokens
+            labels += tokens if message["role"] == "assistant" else [IGNORED] * len(tokens)
+        return {"input_ids": ids[: self._context], "labels": labels[: self._context]}
+
+    def _opening(self, messages: list[dict]) -> list[int]:
+        text = self._tokenizer.apply_chat_template(
+            messages, tools=TOOL_SCHEMAS, tokenize=False, add_generation_prompt=True
+        )
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def _tokenize(self, role: str, content: str) -> list[int]:
+        if role == "assistant":
+            text = content + self._tokenizer.eos_token
         else:
-            reply = tokenizer.apply_chat_template([message], tokenize=False, add_generation_prompt=True)
-            pieces.append(("\n" + reply, False))
-    ids: list[int] = []
-    labels: list[int] = []
-    for text, own in pieces:
-        tokens = tokenizer.encode(text, add_special_tokens=False)
-        ids += tokens
-        labels += tokens if own else [IGNORED] * len(tokens)
-    return {"input_ids": ids[:context], "labels": labels[:context]}
+            message = [{"role": role, "content": content}]
+            text = "\n" + self._tokenizer.apply_chat_template(message, tokenize=False, add_generation_prompt=True)
+        return self._tokenizer.encode(text, add_special_tokens=False)
 
 
 def _collate(pad: int) -> Callable[[list[dict]], dict[str, torch.Tensor]]:
@@ -216,5 +239,6 @@ class _Check(TrainerCallback):
         model.eval()
         self.passed = self.rate(model)
         model.train()
-        self.report(f"step {state.global_step}/{args.max_steps}: passes {self.passed:.0%} of {len(self.queries)} held-out queries")
+        held_out = f"{self.passed:.0%} of {len(self.queries)} held-out queries"
+        self.report(f"step {state.global_step}/{args.max_steps}: passes {held_out}")
         control.should_training_stop = last or self.passed >= self.spec.target_pass

@@ -1,0 +1,122 @@
+"""The oracle, the queries it vouches for, and its demonstrations."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from planner_r1.agent.oracle import plan_for
+from planner_r1.agent.query_generator import CONSTRAINT_KINDS, QuerySpec, draw_queries
+from planner_r1.agent.trajectories import answer_text, demonstration, tool_calls, with_mistakes
+from planner_r1.agent.wording import NUMBERS
+from planner_r1.errors import InputError
+from planner_r1.evaluator import evaluate
+from planner_r1.plan import parse_answer, to_official
+from planner_r1.queries import CONSTRAINTS, load_queries
+from planner_r1.reward import sub_rewards
+from planner_r1.sandbox.builder import build
+from planner_r1.sandbox.store import Store
+from planner_r1.sandbox.synthetic import WorldSpec, write_world
+
+SPEC = QuerySpec(days=(3, 5, 7), n_days=20)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Store:
+    folder = tmp_path_factory.mktemp("oracle")
+    world = WorldSpec(seed=5, cities=9, states=2, restaurants=12, accommodations=8, attractions=5, n_days=20)
+    write_world(world, folder / "world")
+    build(folder / "world", folder / "store")
+    return Store.open(folder / "store")
+
+
+@pytest.fixture(scope="module")
+def queries(store):
+    return draw_queries(store, SPEC, 120, seed=1)
+
+
+def test_every_drawn_query_has_a_plan_that_passes_both_profiles(store, queries):
+    for query in queries:
+        trip = plan_for(query, store)
+        for profile in ("official", "strict"):
+            verdict = evaluate(to_official(trip.plan, store), query, store, profile)
+            assert verdict.final_pass, (query, verdict.reasons)
+        assert verdict.total_cost == trip.cost <= query.budget
+
+
+def test_all_lengths_levels_and_kinds_of_constraint_occur(queries):
+    assert {q.days for q in queries} == {3, 5, 7}
+    assert {q.level for q in queries} == set(CONSTRAINT_KINDS)
+    for name in CONSTRAINTS:
+        assert any(q.constraint(name) for q in queries)
+    for q in queries:
+        asked = sum(q.constraint(name) is not None for name in CONSTRAINTS)
+        assert asked == CONSTRAINT_KINDS[q.level][0]
+        assert q.people_number == 1 or q.level != "easy"
+
+
+def test_the_text_of_a_query_states_all_its_facts(queries):
+    for q in queries:
+        people = "one person" if q.people_number == 1 else f"{NUMBERS[q.people_number]} people"
+        for fact in (q.org, q.dest, f"{q.days}-day", people, f"${q.budget:,.0f}", "March"):
+            assert fact in q.query
+        for cuisine in q.constraint("cuisine") or ():
+            assert cuisine in q.query
+        if rule := q.constraint("house rule"):
+            assert rule in q.query
+
+
+def test_queries_are_reproducible_different_and_avoid_what_they_are_told(store, queries):
+    assert draw_queries(store, SPEC, 120, seed=1) == queries
+    others = draw_queries(store, SPEC, 60, seed=1, avoid=queries)
+
+    def asks(q):
+        return q.org, q.dest, q.date, q.people_number, json.dumps(q.local_constraint)
+
+    assert len({asks(q) for q in queries}) == 120
+    assert not {asks(q) for q in queries} & {asks(q) for q in others}
+
+
+def test_too_many_queries_for_a_world_is_a_clear_error(store):
+    with pytest.raises(InputError, match="found only"):
+        draw_queries(store, QuerySpec(days=(3,), levels={"easy": 1}, n_days=3), 200, seed=0)
+
+
+def test_a_demonstration_calls_tools_that_show_everything_its_plan_uses(store, queries):
+    for query in queries[:40]:
+        trip = plan_for(query, store)
+        messages = demonstration(query, trip, store, random.Random(0), mistake_rate=0)
+        replies = "".join(m["content"] for m in messages if m["role"] == "tool")
+        assert '"error"' not in replies
+        for day in trip.plan:
+            places = [day[k] for k in ("breakfast", "lunch", "dinner", "accommodation") if day[k] != "-"]
+            for name in [*places, *(day["attraction"] if day["attraction"] != "-" else [])]:
+                assert json.dumps(name) in replies
+            if day["transportation"] != "-":
+                assert day["transportation"].get("flight_number", "duration") in replies
+        assert parse_answer(messages[-1]["content"]).plan == trip.plan
+        assert len(tool_calls(query, trip)) == len(messages) // 2
+
+
+def test_each_mistake_leaves_a_plan_of_the_schema(store, queries):
+    rng = random.Random(0)
+    spoiled = 0
+    for query in queries:
+        trip = plan_for(query, store)
+        plan = with_mistakes(trip.plan, query, store, rng, rate=1.0)
+        scores = sub_rewards(answer_text(plan), query, store)
+        assert scores.schema == 1.0
+        spoiled += not scores.passed
+    assert spoiled == len(queries)
+    assert with_mistakes(trip.plan, query, store, rng, rate=0.0) == trip.plan
+
+
+def test_real_queries_that_the_oracle_plans_are_passed(shared_data, tmp_path):
+    folder: Path = shared_data / "travelplanner"
+    build(folder / "database", tmp_path / "store")
+    store = Store.open(tmp_path / "store")
+    queries = load_queries(folder / "queries/train.jsonl") + load_queries(folder / "queries/validation.jsonl")
+    planned = [(q, trip) for q in queries if (trip := plan_for(q, store))]
+    passed = [evaluate(to_official(trip.plan, store), q, store, "strict").final_pass for q, trip in planned]
+    assert len(planned) > 150
+    assert sum(passed) >= 0.98 * len(planned)
