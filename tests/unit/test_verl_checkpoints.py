@@ -1,0 +1,85 @@
+"""Which checkpoints count, where a rerun starts, what is kept."""
+
+import json
+import struct
+
+import pytest
+from planner_r1.training import checkpoints as c
+
+
+def write(root, step, whole=True):
+    folder = c.folder(root, step)
+    (folder / "actor" / "huggingface").mkdir(parents=True)
+    (folder / "data.pt").write_bytes(b"data" * step)
+    (folder / "actor" / "model.pt").write_bytes(b"weights")
+    if whole:
+        c.mark_complete(folder)
+    return folder
+
+
+def test_a_checkpoint_without_its_mark_does_not_count(tmp_path):
+    write(tmp_path, 5)
+    write(tmp_path, 10, whole=False)
+    assert c.complete_steps(tmp_path) == [5]
+
+
+@pytest.mark.parametrize("damage", ["missing", "short", "mark"])
+def test_a_checkpoint_that_lost_something_does_not_count(tmp_path, damage):
+    folder = write(tmp_path, 5)
+    if damage == "missing":
+        (folder / "actor" / "model.pt").unlink()
+    elif damage == "short":
+        (folder / "data.pt").write_bytes(b"d")
+    else:
+        (folder / c.MARKER).write_text("{", encoding="utf-8")
+    assert not c.is_complete(folder)
+
+
+def test_resuming_points_verl_at_the_step_and_distrusts_what_comes_after(tmp_path):
+    for step in (5, 10, 15):
+        write(tmp_path, step)
+    c.resume_from(tmp_path, 10)
+    assert (tmp_path / c.LATEST).read_text(encoding="utf-8") == "10"
+    assert c.complete_steps(tmp_path) == [5, 10]
+
+
+def test_starting_afresh_leaves_nothing_to_resume_from(tmp_path):
+    write(tmp_path, 5)
+    c.resume_from(tmp_path, 5)
+    c.resume_from(tmp_path, 0)
+    assert not (tmp_path / c.LATEST).exists()
+    assert c.complete_steps(tmp_path) == []
+
+
+def test_the_two_newest_are_kept_and_broken_ones_in_between_go(tmp_path):
+    for step in (5, 10, 20):
+        write(tmp_path, step)
+    write(tmp_path, 15, whole=False)
+    write(tmp_path, 25, whole=False)  # being written
+    c.prune(tmp_path)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["global_step_10", "global_step_20", "global_step_25"]
+
+
+def test_steps_are_numbers_not_words(tmp_path):
+    for step in (9, 10):
+        write(tmp_path, step)
+    (tmp_path / "global_step_x").mkdir()
+    assert c.complete_steps(tmp_path) == [9, 10]
+
+
+def safetensors(path, dtype):
+    header = json.dumps({"__metadata__": {}, "w": {"dtype": dtype, "shape": [1], "data_offsets": [0, 4]}}).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 4)
+
+
+def test_an_export_says_the_precision_its_weights_have(tmp_path):
+    folder = write(tmp_path, 5)
+    model = folder / "actor" / "huggingface"
+    (model / "config.json").write_text('{"model_type": "qwen3", "dtype": "bfloat16"}', encoding="utf-8")
+    (model / "tokenizer.json").write_text("{}", encoding="utf-8")
+    safetensors(model / "model.safetensors", "F32")
+    c.export(folder, tmp_path / "exports" / "step5")
+    exported = tmp_path / "exports" / "step5"
+    assert json.loads((exported / "config.json").read_text(encoding="utf-8")) == {"model_type": "qwen3", "dtype": "float32"}
+    assert sorted(p.name for p in exported.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
+    assert sorted(p.name for p in exported.parent.iterdir()) == ["step5"]

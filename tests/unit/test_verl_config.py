@@ -1,0 +1,119 @@
+"""The configuration composed with the pinned verl, against the paper's own listing."""
+
+import pytest
+import yaml
+from omegaconf import OmegaConf
+from planner_r1.errors import InputError
+from planner_r1.training import config as c
+
+
+@pytest.fixture(scope="module")
+def paper():
+    return c.compose_config(None, {}, {})
+
+
+def value_at(config, key):
+    value = OmegaConf.select(config, key, default="absent")
+    return OmegaConf.to_container(value) if OmegaConf.is_config(value) else value
+
+
+@pytest.mark.parametrize("key", sorted(set(c.paper_listing()) - set(c.paper_exceptions())))
+def test_a_key_of_the_paper_has_the_papers_value(paper, key):
+    assert value_at(paper, key) == c.paper_listing()[key]
+
+
+@pytest.mark.parametrize("key", sorted(c.paper_exceptions()))
+def test_a_key_of_the_paper_that_is_not_set_has_a_reason_that_is_true(paper, key):
+    entry, listed = c.paper_exceptions()[key], c.paper_listing()
+    assert key in listed, "not a key of the paper's listing"
+    assert len(entry["reason"]) > 10
+    defaults = c.verl_defaults()
+    if entry["how"] == "renamed":
+        assert value_at(paper, entry["to"]) == entry.get("value", listed[key])
+    elif entry["how"] == "replaced":
+        assert value_at(paper, key) == entry["value"] != listed[key]
+    elif entry["how"] == "no_effect":
+        assert value_at(defaults, key) != "absent", "verl would refuse it: say 'removed'"
+        assert key in c.IGNORED
+    elif entry["how"] == "removed":
+        assert value_at(paper, key) == value_at(defaults, key) != listed[key]
+    else:
+        assert entry["how"] == "per_run"
+        assert key in c.OF_THE_RUN
+
+
+def test_the_listing_is_there_in_full():
+    assert len(c.paper_listing()) == 97
+    assert c.paper_listing()["actor_rollout_ref.rollout.multi_turn.max_assistant_turns"] == 30
+
+
+def test_the_listing_is_the_one_that_came_with_the_paper(shared_data):
+    original = yaml.safe_load((shared_data.parent / "paper" / "training.yaml").read_text(encoding="utf-8"))
+    assert yaml.safe_load(c.REFERENCE.read_text(encoding="utf-8")) == original
+
+
+@pytest.mark.parametrize("name", ["paper", "cpu", "gpu"])
+@pytest.mark.parametrize("key", sorted(c.IGNORED))
+def test_no_file_sets_a_key_that_verl_ignores(name, key):
+    overlay = c.load_overlay(name)
+    assert not [k for k, _ in c.leaves(overlay) if k == key or k.startswith(f"{key}.")]
+
+
+@pytest.mark.parametrize("name", ["cpu", "gpu"])
+def test_a_machines_file_holds_only_what_differs(paper, name):
+    for key, value in c.leaves(c.load_overlay(name)):
+        assert value_at(paper, key) != value, f"{key} is the same without it"
+
+
+@pytest.mark.parametrize("key", sorted(c.IGNORED))
+def test_a_study_cannot_set_a_key_that_verl_ignores(key):
+    with pytest.raises(InputError, match=f"{key}.*"):
+        c.compose_config("cpu", {key: True}, {})
+
+
+def test_what_decides_the_episodes_is_set(paper):
+    rollout = paper.actor_rollout_ref.rollout
+    assert rollout.agent.default_agent_loop == "planner_r1"
+    assert paper.data.apply_chat_template_kwargs.enable_thinking is False
+    # verl counts characters: 8,192 tokens of JSON are at most 4 characters each.
+    assert rollout.multi_turn.max_tool_response_length == 4 * 8192
+    assert rollout.prompt_length == paper.data.max_prompt_length == 2268
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"data.train_batchsize": 8}, r"data.train_batchsize: verl has no such key; did you mean 'data.train_batch_size'"),
+        ({"actor_rollout_ref.actor.lr": 1}, "actor_rollout_ref.actor.lr: verl has no such key; did you mean .*optim.lr"),
+        ({"nonsense": 1}, "nonsense: verl has no such key"),
+        ({"data.train_batch_size": "8"}, "data.train_batch_size: expected a number, found '8'"),
+        ({"data.shuffle": 1}, "data.shuffle: expected true or false, found 1"),
+        ({"data.prompt_key": 1}, "data.prompt_key: expected text, found 1"),
+        ({"trainer.total_training_steps": 5}, "trainer.total_training_steps: follows from the run"),
+        ({"reward.custom_reward_function.path": "x"}, "reward.custom_reward_function.path: follows from the run"),
+        ({"data.train_batch_size": 12}, "data.train_batch_size .12. must be a multiple of .*ppo_mini_batch_size"),
+        ({"actor_rollout_ref.rollout.n": 1}, "ppo_micro_batch_size_per_gpu"),
+    ],
+)
+def test_an_override_that_cannot_be_meant_is_refused_by_its_path(overrides, message):
+    with pytest.raises(InputError, match=message):
+        c.compose_config("cpu", overrides, {})
+
+
+def test_an_override_wins_over_the_files_and_the_run_over_an_override():
+    overrides = {"data.max_response_length": 512, "actor_rollout_ref.actor.optim.lr": 3e-4, "data.seed": 3}
+    config = c.compose_config("cpu", overrides, {"data.seed": 4, "planner_r1": {"export_steps": [1]}})
+    assert config.actor_rollout_ref.rollout.response_length == 512
+    assert config.actor_rollout_ref.actor.optim.lr == 3e-4
+    assert config.data.seed == 4
+    assert list(config.planner_r1.export_steps) == [1]
+
+
+def test_an_engine_of_the_rollouts_takes_any_argument():
+    config = c.compose_config("gpu", {"actor_rollout_ref.rollout.engine_kwargs.sglang.attention_backend": "fa3"}, {})
+    assert config.actor_rollout_ref.rollout.engine_kwargs.sglang.attention_backend == "fa3"
+
+
+def test_an_unknown_back_end_is_refused():
+    with pytest.raises(InputError, match="training.backend"):
+        c.compose_config("tpu", {}, {})

@@ -1,0 +1,302 @@
+"""Runs on disk: phases, interruptions at every point, other settings, outputs. verl itself is stood in for by a function
+that leaves the files verl leaves, in its order, and can be stopped between any two of them."""
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from omegaconf import OmegaConf
+from planner_r1.errors import InputError
+from planner_r1.training import checkpoints, launch
+from planner_r1.training.episodes import SUB_REWARDS, read_lines
+from planner_r1.training.launch import TrainSpec, train
+from planner_r1.training.process import TrainingError
+
+VALIDATION_ROWS = 2
+
+
+class Killed(Exception):
+    """Stands for a kill of the process."""
+
+
+class FakeVerl:
+    """What verl does to the disk in one call. `stop_at` counts the things it writes, over all calls."""
+
+    def __init__(self, stop_at=None, last_step=None):
+        self.stop_at, self.last_step, self.written, self.configs = stop_at, last_step, 0, []
+
+    def __call__(self, config_path, *, work, log, backend, store, metrics, while_running):
+        config = OmegaConf.load(config_path)
+        self.configs.append(config)
+        log.write_text("a line of the log\n", encoding="utf-8")
+        self.root = Path(config.trainer.default_local_dir)
+        latest = self.root / checkpoints.LATEST
+        step = int(latest.read_text(encoding="utf-8")) if latest.is_file() else 0
+        if step:
+            assert checkpoints.is_complete(checkpoints.folder(self.root, step))
+        self.metrics = metrics
+        if config.trainer.val_before_train:
+            assert step == 0
+            self.validate(config, 0)
+            self.log(0, {"val-core/travel/reward/mean@1": 0.0})
+        for step in range(step + 1, min(config.trainer.total_training_steps, self.last_step or 10**9) + 1):
+            self.step(config, step, step == config.trainer.total_training_steps)
+            while_running()
+
+    def step(self, config, step, last):
+        data = {"critic/score/mean": float(step), "reward/pass": 0.0, "timing_s/step": 1.0}
+        if last or step % config.trainer.save_freq == 0:
+            self.save(config, step)
+        if last or step % config.trainer.test_freq == 0:
+            self.validate(config, step)
+            data["val-core/travel/reward/mean@1"] = float(step)
+        self.dump(Path(config.trainer.rollout_data_dir) / f"{step}.jsonl", 1)
+        self.log(step, data)
+
+    def save(self, config, step):
+        folder = checkpoints.folder(self.root, step)
+        (folder / "actor" / "huggingface").mkdir(parents=True, exist_ok=True)
+        (folder / "data.pt").write_text(str(step), encoding="utf-8")
+        self.tick()
+        model = folder / "actor" / "huggingface"
+        (model / "config.json").write_text(json.dumps({"step": step}), encoding="utf-8")
+        (self.root / checkpoints.LATEST).write_text(str(step), encoding="utf-8")
+        self.tick()
+        if step in config.planner_r1.export_steps:
+            checkpoints.export(folder, Path(config.planner_r1.export_dir) / f"step{step}")
+        checkpoints.mark_complete(folder)
+        checkpoints.prune(self.root)
+        self.tick()
+
+    def validate(self, config, step):
+        self.dump(Path(config.trainer.validation_data_dir) / f"{step}.jsonl", VALIDATION_ROWS)
+
+    def dump(self, path, rows):
+        path.parent.mkdir(exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            for idx in range(rows):
+                file.write(json.dumps(episode_line(idx + 1)))
+                file.flush()
+                self.tick()
+                file.write("\n")
+        self.tick()
+
+    def log(self, step, data):
+        with open(self.metrics, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"step": step, "data": data}) + "\n")
+        self.tick()
+
+    def tick(self):
+        self.written += 1
+        if self.written == self.stop_at:
+            raise Killed
+
+
+def episode_line(idx):
+    record = {
+        **{"idx": idx, "split": "validation", "scored": True, "end_reason": "answer", "answer": "no plan", "turns": 1},
+        **{"tool_calls": [], "tokens": {"prompt": 1, "response": 1, "generated": 1}},
+    }
+    scores = dict.fromkeys(SUB_REWARDS, 0.0)
+    return {"input": "q", "output": "a", "score": 0.0, "end_reason": "answer", "episode": json.dumps(record), **scores}
+
+
+@pytest.fixture
+def make_spec(tmp_path, monkeypatch):
+    monkeypatch.setattr(checkpoints, "weights_dtype", lambda model: "float32")
+    for name, rows in (("train", 64), ("validation", VALIDATION_ROWS)):
+        pq.write_table(pa.table({"x": list(range(rows))}), tmp_path / f"{name}.parquet")
+    (tmp_path / "store").mkdir()
+
+    def make(**changes):
+        settings = {
+            "name": "tiny/curriculum/seed0",
+            "model_path": "some/model",
+            "train_parquet": tmp_path / "train.parquet",
+            "validation_parquet": tmp_path / "validation.parquet",
+            "store": tmp_path / "store",
+            "phases": [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 4}],
+            "seed": 0,
+            "work": tmp_path / "work",
+            "out": tmp_path / "out",
+            "save_every": 2,
+            "test_every": 2,
+        }
+        return TrainSpec(**settings | changes)
+
+    return make
+
+
+@pytest.fixture
+def verl(monkeypatch):
+    def install(**settings):
+        fake = FakeVerl(**settings)
+        monkeypatch.setattr(launch, "run_verl", fake)
+        return fake
+
+    return install
+
+
+def outputs(spec):
+    manifest = json.loads((spec.out / "MANIFEST.json").read_text(encoding="utf-8"))
+    metrics = list(read_lines(spec.out / "metrics.jsonl"))
+    validation = list(read_lines(spec.out / "validation.jsonl"))
+    return manifest, metrics, validation
+
+
+def test_phases_continue_one_run_with_other_weights(make_spec, verl):
+    spec, fake = make_spec(), verl()
+    train(spec, report=lambda line: None)
+    weights = [list(c.reward.custom_reward_function.reward_kwargs.weights) for c in fake.configs]
+    assert weights == [[1, 1, 1, 1, 1], [0, 0, 0, 0, 1]]
+    assert [c.trainer.total_training_steps for c in fake.configs] == [3, 7]
+    assert [c.trainer.val_before_train for c in fake.configs] == [True, False]
+    assert {c.trainer.default_local_dir for c in fake.configs} == {str(spec.work / "checkpoints")}
+
+
+def test_outputs_hold_every_step_once_and_the_manifest_every_file(make_spec, verl):
+    spec = make_spec(export_steps=[2])
+    verl()
+    train(spec, report=lambda line: None)
+    manifest, metrics, validation = outputs(spec)
+    assert [m["step"] for m in metrics] == list(range(8))
+    # At the start, every 2 steps, and at the end of each phase.
+    assert [e["step"] for e in validation] == [s for s in (0, 2, 3, 4, 6, 7) for _ in range(VALIDATION_ROWS)]
+    assert validation[0]["model"] == "tiny"
+    assert manifest["final_step"] == 7
+    present = {str(p.relative_to(spec.out)) for p in spec.out.rglob("*") if p.is_file()} - {"MANIFEST.json"}
+    assert set(manifest["files"]) == present
+    assert {p.name for p in (spec.out / "checkpoints").iterdir()} == {"step2", "step7"}
+    assert [(s["first_step"], s["asked_step"]) for s in manifest["segments"]] == [(1, 3), (4, 7)]
+    assert manifest["config"]["trainer"]["total_training_steps"] == 7
+    assert manifest["versions"]["verl"] == "0.9.1"
+
+
+def number_of_writes(make_spec, verl):
+    fake = verl()
+    train(make_spec(work=make_spec().work.with_name("count"), out=make_spec().out.with_name("count_out")), report=str)
+    return fake.written
+
+
+def test_an_interruption_at_any_point_changes_nothing_about_the_outputs(make_spec, verl, tmp_path):
+    writes = number_of_writes(make_spec, verl)
+    assert writes > 40
+    for point in range(1, writes + 1):
+        spec = make_spec(work=tmp_path / f"work{point}", out=tmp_path / f"out{point}")
+        verl(stop_at=point)
+        with pytest.raises(Killed):
+            train(spec, report=str)
+        assert not (spec.out / "MANIFEST.json").exists()
+        verl()
+        train(spec, report=str)
+        manifest, metrics, validation = outputs(spec)
+        assert [m["step"] for m in metrics] == list(range(8)), point
+        assert [e["step"] for e in validation] == [s for s in (0, 2, 3, 4, 6, 7) for _ in range(VALIDATION_ROWS)], point
+        assert manifest["final_step"] == 7
+
+
+def test_a_rerun_does_not_repeat_what_a_whole_checkpoint_holds(make_spec, verl):
+    spec = make_spec(phases=[{"weights": "stage1", "steps": 100}], save_every=10, test_every=100)
+    fake = verl(last_step=57)
+    with pytest.raises(TrainingError, match="step 50 instead of 100"):
+        train(spec, report=str)
+    fake = verl()
+    train(spec, report=str)
+    assert fake.configs[0].trainer.val_before_train is False
+    manifest, *_ = outputs(spec)
+    assert [s["first_step"] for s in manifest["segments"]] == [1, 51]
+
+
+def test_a_broken_checkpoint_falls_back_to_the_one_before(make_spec, verl):
+    spec = make_spec(phases=[{"weights": "stage1", "steps": 10}])
+    verl(last_step=6)
+    with pytest.raises(TrainingError):
+        train(spec, report=str)
+    (spec.work / "checkpoints" / "global_step_6" / "data.pt").write_bytes(b"")
+    verl()
+    train(spec, report=str)
+    manifest, *_ = outputs(spec)
+    assert [s["first_step"] for s in manifest["segments"]] == [1, 5]
+
+
+def test_an_end_without_an_error_before_the_last_step_is_an_error(make_spec, verl):
+    spec = make_spec()
+    verl(last_step=2)
+    with pytest.raises(TrainingError, match=r"without an error at step 2 instead of 3(.|\n)*a line of the log"):
+        train(spec, report=str)
+    assert not spec.out.exists()
+
+
+def test_a_whole_run_is_not_trained_again(make_spec, verl):
+    spec = make_spec()
+    verl()
+    train(spec, report=str)
+    fake = verl()
+    train(spec, report=str)
+    assert fake.configs == []
+
+
+def test_a_work_folder_of_other_settings_is_refused_and_left_alone(make_spec, verl):
+    spec = make_spec()
+    verl()
+    train(spec, report=str)
+    for change in ({"seed": 1}, {"test_every": 3}, {"overrides": {"data.train_batch_size": 8}}):
+        with pytest.raises(InputError, match=f"other settings .*{'|'.join(change)}.*move that folder away"):
+            train(make_spec(**change), report=str)
+    assert checkpoints.complete_steps(spec.work / "checkpoints") == [6, 7]
+
+
+def test_other_weights_for_steps_already_made_are_refused(make_spec, verl):
+    verl()
+    train(make_spec(), report=str)
+    with pytest.raises(InputError, match="phases"):
+        train(make_spec(phases=[{"weights": "stage2", "steps": 7}]), report=str)
+
+
+def test_a_run_can_be_given_more_steps(make_spec, verl):
+    verl()
+    train(make_spec(), report=str)
+    fake = verl()
+    spec = make_spec(phases=[{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 6}])
+    train(spec, report=str)
+    assert len(fake.configs) == 1
+    manifest, metrics, _ = outputs(spec)
+    assert manifest["final_step"] == 9
+    assert [m["step"] for m in metrics] == list(range(10))
+
+
+def test_a_step_that_was_not_exported_in_its_time_is_missed_before_training(make_spec, verl):
+    verl()
+    train(make_spec(), report=str)
+    train(make_spec(export_steps=[6]), report=str)
+    with pytest.raises(InputError, match="step 2 was trained without being exported"):
+        train(make_spec(export_steps=[2]), report=str)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"phases": []}, "at least one phase"),
+        ({"phases": [{"weights": "stage1", "steps": 0}]}, "at least one step"),
+        ({"phases": [{"weights": "stage9", "steps": 1}]}, "weights 'stage9'"),
+        ({"phases": [{"weights": [1, 2], "steps": 1}]}, "five numbers"),
+        ({"export_steps": [5]}, "step 5 is to be exported but not saved"),
+        ({"backend": "tpu"}, "training.backend"),
+        ({"store": Path("nowhere")}, "nowhere: no such file or folder"),
+        ({"overrides": {"data.batch": 1}}, "data.batch: verl has no such key"),
+    ],
+)
+def test_a_wrong_specification_is_refused_before_anything_starts(make_spec, verl, change, message):
+    fake = verl()
+    with pytest.raises(InputError, match=message):
+        train(make_spec(**change), report=str)
+    assert fake.configs == []
+
+
+def test_two_processes_cannot_train_in_one_folder(make_spec, verl):
+    spec = make_spec()
+    spec.work.mkdir()
+    with launch.locked(spec.work), pytest.raises(InputError, match="another process"):
+        train(spec, report=str)

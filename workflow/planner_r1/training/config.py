@@ -1,0 +1,219 @@
+"""verl's configuration for a run: the pinned verl's defaults, then the paper's settings, then the machine's, then the study's.
+
+Each layer only changes what it names. A key that verl does not have, or has and never reads, is refused with its
+path: verl itself accepts both in silence, and a run would then differ from what its files say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import yaml
+from hydra import compose, initialize_config_dir
+from omegaconf import DictConfig, OmegaConf
+
+from planner_r1.errors import InputError
+
+CONFIG_DIR = Path(__file__).resolve().parents[3] / "config" / "verl"
+REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
+BACKENDS = ("cpu", "gpu")
+
+# Sections that verl's defaults leave empty and passes on as they are: any key may be added below them.
+OPEN = (
+    "actor_rollout_ref.model.override_config",
+    "actor_rollout_ref.actor.fsdp_config.mixed_precision",
+    "actor_rollout_ref.actor.optim.override_optimizer_config",
+    "actor_rollout_ref.rollout.engine_kwargs.sglang",
+    "actor_rollout_ref.rollout.engine_kwargs.vllm",
+    "data.apply_chat_template_kwargs",
+    "ray_kwargs.ray_init",
+    "reward.custom_reward_function.reward_kwargs",
+)
+# Keys that verl 0.9.1 accepts and never reads on the path used here (the one that it reads, where there is one).
+IGNORED = {
+    "custom_reward_function": "reward.custom_reward_function",
+    "reward_model": "reward",
+    "sandbox_fusion": "reward.sandbox_fusion",
+    "actor_rollout_ref.rollout.multi_turn.enable": "actor_rollout_ref.rollout.agent.default_agent_loop",
+    "actor_rollout_ref.rollout.multi_turn.use_inference_chat_template": None,
+    "actor_rollout_ref.rollout.multi_turn.tokenization_sanity_check_mode": None,
+    "actor_rollout_ref.rollout.multi_stage_wake_up": None,
+    "data.return_raw_chat": None,
+    "data.truncation": None,
+    "data.reward_fn_key": None,
+    "trainer.balance_batch": None,
+}
+# Keys that follow from the run itself; a study sets them by its own keys.
+OF_THE_RUN = (
+    "actor_rollout_ref.model.path",
+    "actor_rollout_ref.rollout.agent.agent_loop_config_path",
+    "actor_rollout_ref.rollout.agent.default_agent_loop",
+    "actor_rollout_ref.rollout.multi_turn.tool_config_path",
+    "data.train_files",
+    "data.val_files",
+    "reward.custom_reward_function",
+    "trainer.checkpoint_callback_class",
+    "trainer.default_local_dir",
+    "trainer.experiment_name",
+    "trainer.project_name",
+    "trainer.resume_from_path",
+    "trainer.resume_mode",
+    "trainer.rollout_data_dir",
+    "trainer.save_freq",
+    "trainer.test_freq",
+    "trainer.total_epochs",
+    "trainer.total_training_steps",
+    "trainer.use_v1",
+    "trainer.v1.trainer_mode",
+    "trainer.val_before_train",
+    "trainer.val_only",
+    "trainer.validation_data_dir",
+)
+
+
+def compose_config(backend: str | None, overrides: Mapping[str, Any], run: Mapping[str, Any]) -> DictConfig:
+    """verl's configuration, resolved.
+
+    Args:
+        backend: "cpu" or "gpu", or None for the paper's settings alone.
+        overrides: a study's `training.overrides`, dotted keys of verl and their values.
+        run: values that follow from the run, dotted keys as well; they win over everything.
+
+    Raises:
+        InputError: an unknown key, one that verl ignores, one that is the run's own, or a value of another kind.
+    """
+    config = verl_defaults()
+    layers = [("paper.yaml", load_overlay("paper"))]
+    if backend is not None:
+        layers.append((f"{backend}.yaml", load_overlay(backend)))
+    for name, overlay in layers:
+        for key, value in leaves(overlay):
+            set_key(config, key, value, f"config/verl/{name}: ")
+    for key, value in overrides.items():
+        check_override(key)
+        set_key(config, key, value, "training.overrides: ", check_kind=True)
+    for key, value in run.items():
+        OmegaConf.update(config, key, value, force_add=True)
+    OmegaConf.resolve(config)
+    if backend is not None:
+        _check_batches(config)
+    return config
+
+
+def verl_defaults() -> DictConfig:
+    """The defaults of the installed verl, composed from its own files without importing it."""
+    folder = Path(find_spec("verl").submodule_search_locations[0]) / "trainer" / "config"
+    with initialize_config_dir(str(folder), version_base=None):
+        return compose("ppo_trainer")
+
+
+def load_overlay(name: str) -> dict:
+    """One of the files in `config/verl` (`paper`, `cpu`, `gpu`)."""
+    path = CONFIG_DIR / f"{name}.yaml"
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; training.backend is one of {', '.join(BACKENDS)}")
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def paper_listing() -> dict[str, Any]:
+    """The paper's own listing of verl's keys, dotted."""
+    return dict(leaves(yaml.safe_load(REFERENCE.read_text(encoding="utf-8"))["verl"]))
+
+
+def paper_exceptions() -> dict[str, dict]:
+    """The keys of the paper's listing that are not set as spelled there, by key; see config/verl/paper_keys.yaml."""
+    return {entry["key"]: entry for entry in yaml.safe_load((CONFIG_DIR / "paper_keys.yaml").read_text("utf-8"))}
+
+
+def leaves(tree: Mapping, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Dotted keys and values of a nested mapping; an empty mapping is a value."""
+    for key, value in tree.items():
+        if isinstance(value, Mapping) and value:
+            yield from leaves(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def check_override(key: str) -> None:
+    """Refuse a key that a study may not set."""
+    if _below(key, OF_THE_RUN):
+        raise InputError(f"training.overrides.{key}: follows from the run; set it by the study's own keys")
+
+
+def set_key(config: DictConfig, key: str, value: Any, where: str = "", check_kind: bool = False) -> None:
+    """Set one dotted key of verl's configuration that exists and has an effect.
+
+    Raises:
+        InputError: naming the key, and the one that was probably meant.
+    """
+    if ignored := _below(key, IGNORED):
+        instead = f"; the key that counts is '{IGNORED[ignored]}'" if IGNORED[ignored] else ""
+        raise InputError(f"{where}{key}: verl accepts this key and ignores it{instead}")
+    is_open = _below(key, OPEN)
+    if not is_open and not _exists(config, key):
+        raise InputError(f"{where}{key}: verl has no such key{_suggestion(config, key)}")
+    if check_kind and not is_open:
+        _check_kind(f"{where}{key}", _raw(config, key), value)
+    OmegaConf.update(config, key, value, merge=False, force_add=bool(is_open))
+
+
+def _check_batches(config: DictConfig) -> None:
+    """Refuse batch sizes that verl would only trip over in the first step, minutes later."""
+    actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
+    ranks = config.trainer.nnodes * config.trainer.n_gpus_per_node
+    queries, mini = config.data.train_batch_size, actor.ppo_mini_batch_size
+    if queries % mini:
+        raise InputError(
+            f"data.train_batch_size ({queries}) must be a multiple of actor_rollout_ref.actor.ppo_mini_batch_size ({mini})"
+        )
+    if actor.use_dynamic_bsz:
+        return
+    if mini * rollout.n % (ranks * actor.ppo_micro_batch_size_per_gpu):
+        raise InputError(
+            f"actor_rollout_ref.actor.ppo_mini_batch_size ({mini}) times actor_rollout_ref.rollout.n ({rollout.n}) must be "
+            "a multiple of actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu "
+            f"({actor.ppo_micro_batch_size_per_gpu}) times the number of ranks ({ranks})"
+        )
+
+
+def _below(key: str, prefixes) -> str | None:
+    return next((p for p in prefixes if key == p or key.startswith(f"{p}.")), None)
+
+
+def _exists(config: DictConfig, key: str) -> bool:
+    node: Any = config
+    for part in key.split("."):
+        if not isinstance(node, DictConfig) or part not in node.keys():
+            return False
+        node = node._get_node(part)
+    return True
+
+
+def _raw(config: DictConfig, key: str) -> Any:
+    parent, _, last = key.rpartition(".")
+    node = OmegaConf.select(config, parent) if parent else config
+    return None if OmegaConf.is_missing(node, last) else node[last]
+
+
+def _check_kind(where: str, old: Any, new: Any) -> None:
+    """A number for a number, a switch for a switch; what is null by default takes anything."""
+    kinds = {bool: "true or false", str: "text", int: "a number", float: "a number"}
+    number = isinstance(old, int | float) and not isinstance(old, bool)
+    if old is None or new is None or type(old) not in kinds:
+        return
+    fits = isinstance(new, int | float) and not isinstance(new, bool) if number else isinstance(new, type(old))
+    if not fits:
+        raise InputError(f"{where}: expected {kinds[type(old)]}, found {new!r}")
+
+
+def _suggestion(config: DictConfig, key: str) -> str:
+    known = [k for k, _ in leaves(OmegaConf.to_container(config))]
+    close = get_close_matches(key, known, n=1, cutoff=0.8)
+    if not close:
+        last = key.rpartition(".")[2]
+        close = [k for k in known if k.rpartition(".")[2] == last][:1]
+    return f"; did you mean '{close[0]}'?" if close else ""

@@ -1,0 +1,58 @@
+"""MANIFEST.json of a run: what was reached, from what, by what. Its presence says that the run is whole."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from planner_r1.training.checkpoints import write_atomically
+
+NAME = "MANIFEST.json"
+PACKAGES = ("planner-r1-repro", "verl", "torch", "transformers", "tensordict", "TransferQueue", "ray", "numpy", "sglang")
+
+
+def write_manifest(folder: Path, record: dict[str, Any]) -> Path:
+    """Write the manifest of a folder, atomically: `record`, and the size and SHA-256 of every file in the folder."""
+    files = {str(p.relative_to(folder)): p for p in sorted(folder.rglob("*")) if p.is_file() and p.name != NAME}
+    listed = {name: {"bytes": p.stat().st_size, "sha256": sha256(p)} for name, p in files.items()}
+    path = folder / NAME
+    write_atomically(path, json.dumps({**record, "files": listed}, indent=2, ensure_ascii=False) + "\n")
+    return path
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def versions() -> dict[str, str]:
+    """The installed versions of what determines a run."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout, with "-dirty" appended where tracked files differ; None outside a repository."""
+    root = Path(__file__).resolve().parents[3]
+    try:
+        commit = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        changes = subprocess.run(
+            ["git", "-C", root, "status", "--porcelain", "--untracked-files=no"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return commit.stdout.strip() + ("-dirty" if changes.stdout.strip() else "")

@@ -1,0 +1,146 @@
+"""verl in a process group of its own, of which nothing outlives the call.
+
+Ray starts daemons and workers in sessions of their own, so a process group does not hold them. All of them inherit
+the environment, in which the work folder stands as a mark: that is how they are found, and only they.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+MARK = "PLANNER_R1_WORK"
+POLL_SECONDS = 0.5
+TAIL_LINES = 40
+# A Unix socket's path has at most 107 characters and Ray appends about 65 to its temporary folder.
+LONGEST_TEMPORARY_FOLDER = 30
+
+
+class TrainingError(Exception):
+    """verl failed; the message holds the last lines of its log."""
+
+
+def run_verl(
+    config: Path,
+    work: Path,
+    log: Path,
+    backend: str,
+    store: Path,
+    metrics: Path,
+    while_running: Callable[[], None] = lambda: None,
+) -> None:
+    """Run verl on a resolved configuration until it ends, calling `while_running` about twice a second.
+
+    Raises:
+        TrainingError: it ended with another status than 0.
+    """
+    with _temporary_folder() as temporary, _signals_as_exceptions():
+        environment = _environment(work, backend, store, metrics, temporary)
+        command = [sys.executable, "-u", "-m", "planner_r1.training.run_verl", str(config.resolve())]
+        with open(log, "wb") as output:
+            process = subprocess.Popen(
+                command, cwd=work, env=environment, stdout=output, stderr=output, start_new_session=True
+            )
+        try:
+            while process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(POLL_SECONDS)
+                while_running()
+        finally:
+            end_all(work)
+            process.wait()
+    if process.returncode != 0:
+        raise TrainingError(f"verl ended with status {process.returncode}; the last lines of {log}:\n{tail(log)}")
+
+
+def end_all(work: Path) -> None:
+    """Kill every process that was started for a work folder, also by an earlier call that was itself killed."""
+    while pids := _marked(work):  # one of them may have started another meanwhile
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def tail(log: Path, lines: int = TAIL_LINES) -> str:
+    """The last lines of a log."""
+    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+
+
+def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary: Path) -> dict[str, str]:
+    modules = {"cpu": "planner_r1.training.cpu"}
+    threads = str(min(len(os.sched_getaffinity(0)), 2))
+    defaults = {
+        # Without it, small matrix products wait milliseconds for a busy core.
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "OMP_NUM_THREADS": threads,
+    }
+    return {
+        **(defaults if backend == "cpu" else {}),
+        **os.environ,
+        MARK: str(work.resolve()),
+        "PLANNER_R1_STORE": str(store.resolve()),
+        "VERL_USE_EXTERNAL_MODULES": modules.get(backend, ""),
+        # Opened for writing by verl: a resumed run needs a path of its own.
+        "VERL_FILE_LOGGER_PATH": str(metrics.resolve()),
+        "VERL_LOGGING_LEVEL": "WARN",
+        "RAY_TMPDIR": str(temporary),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DEDUP_LOGS": "0",
+        "TQ_NUM_THREADS": "1",  # else thousands of log lines
+        "TOKENIZERS_PARALLELISM": "false",
+        "HF_DATASETS_CACHE": str(temporary / "datasets"),
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    base = tempfile.gettempdir()
+    path = Path(tempfile.mkdtemp(prefix="pr1-", dir=base if len(base) <= LONGEST_TEMPORARY_FOLDER else "/tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _signals_as_exceptions() -> Iterator[None]:
+    """Turn SIGTERM into SystemExit, so that the processes below are ended; Ctrl-C already is an exception."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
+        yield
+        return
+
+    def leave(number, frame):
+        raise SystemExit(128 + number)
+
+    previous = signal.signal(signal.SIGTERM, leave)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, previous)
+
+
+def _marked(work: Path) -> list[int]:
+    """The living processes that carry the mark of a work folder, without this one."""
+    mark = f"{MARK}={work.resolve()}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        with contextlib.suppress(OSError):
+            if mark in (entry / "environ").read_bytes().split(b"\0") and not _is_zombie(entry):
+                found.append(int(entry.name))
+    return found
+
+
+def _is_zombie(process: Path) -> bool:
+    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
+

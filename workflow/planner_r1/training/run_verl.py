@@ -1,0 +1,71 @@
+"""The process that trains or validates: verl's own PPO entry point on a resolved configuration file.
+
+    python -m planner_r1.training.run_verl CONFIG.yaml
+
+verl runs its task runner in a Ray actor of its own; here the driver does that work itself, which saves the start-up
+and the memory of one more process that imports everything.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import SimpleNamespace
+
+from planner_r1.training.warm_workers import start_server
+
+PR_SET_PDEATHSIG = 1
+# What verl's processes import sooner or later; those that are forked from this one find it done.
+IMPORTED_BY_WORKERS = (
+    "planner_r1.training.agent_loop",
+    "planner_r1.training.reward_function",
+    "planner_r1.training.cpu.rollout",
+    "transformers.models.qwen3.modeling_qwen3",
+    "verl.workers.engine_workers",
+)
+
+
+def main(path: str) -> None:
+    _end_with_parent()
+    from omegaconf import OmegaConf
+    from verl.trainer.main_ppo import run_ppo
+    from verl.trainer.ppo.utils import need_critic, need_reference_policy
+    from verl.utils.config import validate_config
+
+    import planner_r1.training.trainer  # noqa: F401  (registers the trainer)
+
+    config = OmegaConf.load(path)
+    OmegaConf.set_struct(config, True)
+    if config.trainer.device == "cpu" and os.environ.get("WARM"):
+        for module in IMPORTED_BY_WORKERS:
+            import_module(module)
+        socket = Path(os.environ["RAY_TMPDIR"]) / "workers"
+        config.ray_kwargs.ray_init.runtime_env.py_executable = start_server(str(socket))
+    validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
+    run_ppo(config, task_runner_class=_runner_in_this_process())
+
+
+def _runner_in_this_process() -> SimpleNamespace:
+    """What `run_ppo` takes for the actor class of a task runner."""
+    import ray
+    from verl.trainer.main_ppo import TaskRunnerV1
+
+    runner = TaskRunnerV1.__ray_metadata__.modified_class()
+    method = SimpleNamespace(remote=lambda config: ray.put(runner.run(config)))
+    return SimpleNamespace(remote=lambda: SimpleNamespace(run=method))
+
+
+def _end_with_parent() -> None:
+    """Have the kernel end this process when the launcher dies, however it dies; Ray's processes follow it."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # the launcher died in between
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

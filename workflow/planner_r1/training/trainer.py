@@ -1,0 +1,64 @@
+"""verl's synchronous GRPO trainer, which also logs and dumps what the reward function returned for each episode.
+
+verl keeps sub-rewards in validations only. This subclass adds their means and the share of each end reason to the
+metrics of every step, and their values to the dump of the rollouts. Importing the module registers it with verl under
+`trainer.v1.trainer_mode`.
+"""
+
+from __future__ import annotations
+
+import transfer_queue
+from omegaconf import open_dict
+from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+
+from planner_r1.training.episodes import end_shares, step_metrics
+from planner_r1.training.rows import row_count
+
+MODE = "planner_r1"
+
+
+@register_trainer(MODE)
+class PlannerTrainer(PPOTrainerSync):
+    """See the module."""
+
+    def __init__(self, config):
+        with open_dict(config):
+            config.trainer.v1.trainer_mode = "sync"  # verl tells its own modes apart by name further down
+        super().__init__(config)
+
+    def _init_dataloader(self):
+        super()._init_dataloader()
+        limit = f"data.max_prompt_length={self.config.data.max_prompt_length}"
+        rows = {name: row_count(self.config.data[f"{name}_files"]) for name in ("train", "val")}
+        if len(self.val_dataset) < rows["val"]:
+            dropped = rows["val"] - len(self.val_dataset)
+            raise ValueError(f"{dropped} of {rows['val']} validation prompts are longer than {limit}: raise the limit")
+        if self.steps_per_epoch == 0 and not self.config.trainer.val_only:
+            raise ValueError(
+                f"{len(self.train_dataset)} of {rows['train']} training prompts fit {limit}, fewer than "
+                f"data.train_batch_size={self.config.data.train_batch_size}"
+            )
+
+    def _compute_metrics(self, batch, metrics, timing_raw, global_steps, epoch):
+        super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
+        real = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
+        metrics.update(step_metrics(self._reward_infos(real)))
+
+    def _val_metrics_update(self, data_sources, sample_uids, reward_extra_infos_dict, *args, **kwargs):
+        metrics = super()._val_metrics_update(data_sources, sample_uids, reward_extra_infos_dict, *args, **kwargs)
+        shares = end_shares(reward_extra_infos_dict["end_reason"])
+        return metrics | {f"val-aux/{key}": share for key, share in shares.items()}
+
+    def _dump_generations(self, inputs, outputs, gts, scores, reward_extra_infos_dict, dump_path):
+        if dump_path == self.config.trainer.rollout_data_dir:
+            infos = self._reward_infos(reward_extra_infos_dict["uid"])
+            columns = {key: [info[key] for info in infos] for key in infos[0]}
+            reward_extra_infos_dict = {**columns, **reward_extra_infos_dict}
+        super()._dump_generations(inputs, outputs, gts, scores, reward_extra_infos_dict, dump_path)
+
+    @staticmethod
+    def _reward_infos(keys: list[str]) -> list[dict]:
+        """What the reward function returned, in the order of `keys` (verl's keys of the step's episodes)."""
+        data = transfer_queue.kv_batch_get(keys=keys, partition_id="train", select_fields=["extra_fields"])
+        return [fields["reward_extra_info"] for fields in list(data["extra_fields"])]
