@@ -2,6 +2,9 @@
 
 Each rule takes a case and returns None where it holds, else the reason why not. A rule may raise Unreadable where the
 official code raises. Source: TravelPlanner, evaluation/commonsense_constraint.py, by its observed verdicts.
+
+The 4,558 verdicts at hand agree with the written rules throughout. Neither decides what is made of a flight without
+"from A to B" on a day of stay, and of a hotel on a day whose current_city is empty: here these raise Unreadable.
 """
 
 from __future__ import annotations

@@ -51,6 +51,18 @@ def judge(plan, query: Query, store: Store, closed: frozenset[str]) -> Verdict:
     return verdict
 
 
+def official_code_raises(plan: list, query: Query, store: Store) -> str | None:
+    """Why the official evaluator would raise on the plan, or None; the query's constraints may be hidden."""
+    try:
+        case = Case(plan, read_days(plan, query.days), query, store, PROFILES["official"])
+        # Of all rules only these two raise, and neither asks for a constraint of the query.
+        commonsense.is_valid_information_in_current_city(case)
+        commonsense.is_valid_information_in_sandbox(case)
+    except Unreadable as unreadable:
+        return str(unreadable)
+    return None
+
+
 def _judge_hard(case: Case, verdict: Verdict) -> None:
     verdict.total_cost = hard.total_cost(case)
     asked = {name: rule for name, rule in hard.RULES.items() if case.query.constraint(hard.ASKED_BY[name]) is not None}

@@ -1,0 +1,186 @@
+"""The commands a person types. Each says what it takes in --help; the work is done by the library."""
+
+from __future__ import annotations
+
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from planner_r1.databases import open_database
+from planner_r1.errors import InputError
+from planner_r1.evaluator import RATES
+from planner_r1.evaluator.profiles import HOLES
+from planner_r1.plan_files import Scores, read_lines, score_lines, write_lines
+from planner_r1.queries import load_queries
+from planner_r1.sandbox.synthetic import WorldSpec, write_world
+from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
+from planner_r1.submission import submission as make_submission
+
+app = typer.Typer(
+    help="TravelPlanner's sandbox and evaluator from the command line.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+TOOL_NAMES = [schema["function"]["name"] for schema in TOOL_SCHEMAS]
+TEST_QUERIES = 1_000  # the official test split, which the leaderboard scores
+
+
+class Profile(StrEnum):
+    official = "official"
+    strict = "strict"
+    both = "both"
+
+
+Queries = Annotated[
+    Path, typer.Option(help="The queries: JSON lines or the hub's CSV; numbered from 1 in their order.")
+]
+Database = Annotated[
+    Path,
+    typer.Option(
+        "--database",
+        "--store",
+        help="The official database folder (its store is built once and kept in ~/.cache/planner-r1), or a store.",
+    ),
+]
+
+
+@app.command()
+def score(
+    plans: Annotated[Path, typer.Option(help="JSON lines with idx and plan, or idx and answer.")],
+    queries: Queries,
+    database: Database,
+    out: Annotated[Path, typer.Option(help="Where the verdicts go, one JSON line a plan, in the order of --plans.")],
+    profile: Annotated[Profile, typer.Option(help="official, strict (its holes closed), or both.")] = Profile.official,
+):
+    """Score plans, or an agent's answers, and print the rates.
+
+    \b
+    planner-r1 score --plans plans.jsonl --queries validation.jsonl \\
+        --database database --profile both --out verdicts.jsonl
+
+    Each line of --plans has `idx`, the number of its query from 1, and either `plan`, in the official format or null,
+    or `answer`, the text of the agent's last turn with its <answer> block (trajectories.jsonl of a run is such a
+    file). The same idx may come more than once.
+
+    Each line of --out has idx, delivered, commonsense and hard (true or false by constraint, null where it is not
+    asked or not judged; hard is null as a whole where the plan is too incomplete for it), total_cost, final_pass,
+    reason, and reasons by constraint. With --profile both these are the official answers; the strict ones stand in the
+    same form under strict, and holes names what lets the plan pass the official rules only.
+    """
+    asked = load_queries(queries)
+    store = open_database(database)
+    scores = score_lines(lines := read_lines(plans, asked, store), asked, store, profile.value)
+    write_lines(out, scores.records)
+    _print_scores(scores)
+    if missing := len(asked) - len({line.idx for line in lines}):
+        print(f"{missing} of {len(asked)} queries have no plan in {plans}: the rates are over the plans given")
+
+
+@app.command(epilog=f"Tools: {', '.join(TOOL_NAMES)}.")
+def tool(
+    name: Annotated[str, typer.Argument(help="Name of the tool.")],
+    arguments: Annotated[str, typer.Argument(help="Its arguments, a JSON object.")],
+    database: Database,
+):
+    """Call one of the agent's tools by hand, and print what the agent would see.
+
+    \b
+    planner-r1 tool search_flights --database database \\
+        '{"origin": "Baton Rouge", "destination": "Houston", "date": "2022-03-01"}'
+
+    Ends with status 1 where the tool answers with an error.
+    """
+    answer = Toolbox(open_database(database)).call(name, arguments)
+    print(json.dumps(answer, indent=2, ensure_ascii=False))
+    if "error" in answer:
+        raise typer.Exit(1)
+
+
+@app.command()
+def submission(
+    trajectories: Annotated[Path, typer.Option(help="JSON lines with idx and answer (or an official plan).")],
+    queries: Queries,
+    database: Database,
+    out: Annotated[Path, typer.Option(help="Where the leaderboard's file goes.")],
+):
+    """Make the leaderboard's file, one line {idx, query, plan} for every query, in order.
+
+    \b
+    planner-r1 submission --trajectories trajectories.jsonl --queries test.jsonl \\
+        --database database --out submission.jsonl
+
+    Every query needs one line, and every plan the official format: all faults are named, and nothing is written. An
+    answer without a valid plan counts as not delivered. So does a plan on which the official evaluator raises, since
+    it would end the scoring of the whole file; such plans are named.
+    """
+    asked = load_queries(queries)
+    store = open_database(database)
+    records, notes = make_submission(read_lines(trajectories, asked, store), asked, store)
+    write_lines(out, records)
+    for note in notes:
+        print(note, file=sys.stderr)
+    delivered = sum(record["plan"] is not None for record in records)
+    print(f"{out}: {len(records)} lines, {delivered} with a plan")
+    if len(records) != TEST_QUERIES:
+        print(f"the leaderboard takes the {TEST_QUERIES:,} queries of the test split, these are {len(records)}")
+
+
+_WORLD = WorldSpec()
+
+
+@app.command()
+def world(
+    out: Annotated[Path, typer.Option(help="The folder to write; it gets the official folders and file names.")],
+    seed: Annotated[int, typer.Option(help="The same seed and sizes give the same files.")] = _WORLD.seed,
+    cities: Annotated[int, typer.Option(help="Number of cities.")] = _WORLD.cities,
+    states: Annotated[int, typer.Option(help="Number of states they lie in.")] = _WORLD.states,
+    restaurants: Annotated[int, typer.Option(help="Restaurants in each city.")] = _WORLD.restaurants,
+    accommodations: Annotated[int, typer.Option(help="Places to stay in each city.")] = _WORLD.accommodations,
+    attractions: Annotated[int, typer.Option(help="Attractions in each city.")] = _WORLD.attractions,
+    flights: Annotated[int, typer.Option(help="Flights a day from each city to each other one.")] = _WORLD.flights,
+    first_day: Annotated[str, typer.Option(help="First day with flights, YYYY-MM-DD.")] = _WORLD.first_day,
+    n_days: Annotated[int, typer.Option(help="Number of days with flights.")] = _WORLD.n_days,
+):
+    """Make a synthetic world: a database in the official file format.
+
+    \b
+    planner-r1 world --out world --cities 20 --states 4 --flights 3
+    planner-r1 tool get_cities '{"state": "..."}' --database world
+    """
+    spec = WorldSpec(seed, cities, states, restaurants, accommodations, attractions, flights, first_day, n_days)
+    write_world(spec, out)
+    print(f"{out}: {cities} cities, {flights} flights a day each way between any two, {n_days} days from {first_day}")
+
+
+def _print_scores(scores: Scores) -> None:
+    console = Console(highlight=False)
+    table = Table("rate", *scores.rates, caption=f"{next(iter(scores.rates.values()))['n']} plans")
+    for rate in RATES:
+        table.add_row(rate, *(f"{100 * found[rate]:.1f}%" for found in scores.rates.values()))
+    console.print(table)
+    if "official" not in scores.rates or "strict" not in scores.rates:
+        return
+    print(f"plans that pass official and fail strict: {scores.by_any_hole}")
+    if scores.holes:
+        table = Table("hole", "plans", "what it is")
+        for hole, count in scores.holes.most_common():
+            table.add_row(hole, str(count), "; and ".join(HOLES[name] for name in hole.split("+")))
+        console.print(table)
+
+
+def main() -> None:
+    """Run the command line; a person's mistake is told in one message, with exit status 2."""
+    try:
+        app()
+    except InputError as mistake:
+        print(f"planner-r1: {mistake}", file=sys.stderr)
+        sys.exit(2)
