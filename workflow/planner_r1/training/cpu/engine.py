@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
-from planner_r1.training.cpu.kv_cache import RAGGED_ATTENTION, KeyValueCache, Pass, Span
+from planner_r1.training.cpu.kv_cache import RAGGED_ATTENTION, KeyValueCache, Pass
 from planner_r1.training.cpu.sampling import SamplingParameters, sample
 
 # Most prompt tokens computed in one step, so that many long prompts at once neither need much memory nor keep the
@@ -46,7 +46,7 @@ class Request:
     log_probs: list[float] = field(default_factory=list)
     cached: int = 0
     aborted: bool = False
-    random: np.random.Generator | None = None
+    uniforms: np.ndarray | None = None  # the random number of each token to draw, set by the engine
 
 
 @dataclass
@@ -104,17 +104,19 @@ class Engine:
         self._clock += 1
         self._drop_aborted(waiting)
         decoding = len(self._active)
-        spans = [Span(i, int(self._cache.lengths[i]), 1) for i in range(decoding)]
-        new_tokens = [np.array([request.tokens[-1]]) for request in self._active]
-        for request, span in self._admit(waiting):
-            spans.append(span)
-            new_tokens.append(request.prompt[span.start :])
-        if not spans:
+        next_tokens = np.array([request.tokens[-1] for request in self._active], dtype=np.int64)
+        starts = self._cache.lengths[:decoding].copy()
+        arrivals = self._admit(waiting)
+        if not self._active:
             return
-        for span, tokens in zip(spans, new_tokens, strict=True):
-            self._cache.record(span.slot, span.start, tokens)
-        logits = self._forward(np.concatenate(new_tokens), Pass(self._cache, spans, decoding))
-        self._emit(logits)
+        self._cache.record_next(next_tokens)
+        new_tokens = [next_tokens]
+        for slot, request in enumerate(arrivals, start=decoding):
+            new_tokens.append(request.prompt[request.cached :])
+            self._cache.record(slot, request.cached, new_tokens[-1])
+        starts = np.concatenate([starts, [request.cached for request in arrivals]]).astype(np.int64)
+        counts = self._cache.lengths[: len(self._active)] - starts
+        self._emit(self._forward(np.concatenate(new_tokens), Pass(self._cache, starts, counts, decoding)))
 
     # ---- admission ------------------------------------------------------------------------------------------------
 
@@ -126,13 +128,13 @@ class Engine:
             waiting.remove(request)
             request.done(request)
 
-    def _admit(self, waiting: deque[Request]) -> list[tuple[Request, Span]]:
-        """Give slots to waiting requests, first come first served, and say which of their tokens must be computed.
+    def _admit(self, waiting: deque[Request]) -> list[Request]:
+        """Give the next slots to waiting requests, first come first served; returns those admitted.
 
         A request that shares more of its beginning with one admitted just now than with anything cached is put off
         to the next step, when that beginning is there to be copied.
         """
-        admitted: list[tuple[Request, Span]] = []
+        admitted: list[Request] = []
         put_off = []
         prefill_tokens = 0
         while waiting and len(self._active) < self._slots:
@@ -140,7 +142,7 @@ class Engine:
             wanted = request.prompt[:-1]  # the last token is always computed: its logits are needed
             shared = self._cache.shared_prefix(wanted)
             cached = int(shared.max())
-            arriving = max((_common_prefix(wanted, other.prompt) for other, _ in admitted), default=0)
+            arriving = max((_common_prefix(wanted, other.prompt) for other in admitted), default=0)
             if arriving >= cached + WORTH_WAITING_FOR:
                 put_off.append(request)
                 continue
@@ -149,17 +151,17 @@ class Engine:
                 put_off.append(request)
                 break
             prefill_tokens += length
-            slot = self._take_slot(shared)
+            self._take_slot(shared)
             request.cached = cached
-            request.random = self._generator_for(request.prompt)
+            request.uniforms = self._generator_for(request.prompt).random(request.max_tokens)
             self.statistics.prefilled += length
             self.statistics.reused += cached
             self._active.append(request)
-            admitted.append((request, Span(slot, cached, length)))
+            admitted.append(request)
         waiting.extendleft(reversed(put_off))
         return admitted
 
-    def _take_slot(self, shared: np.ndarray) -> int:
+    def _take_slot(self, shared: np.ndarray) -> None:
         """Make the next slot ready for a request that shares `shared` [slots] first tokens with what each one holds."""
         slot = len(self._active)
         cached = shared.max()
@@ -178,7 +180,6 @@ class Engine:
             if best != slot:
                 self._cache.copy(best, slot, int(cached))
         self._cache.lengths[slot] = cached
-        return slot
 
     def _swap(self, a: int, b: int) -> None:
         self._cache.swap(a, b)
@@ -199,7 +200,7 @@ class Engine:
     # ---- forward pass and what follows from it --------------------------------------------------------------------
 
     def _forward(self, tokens: np.ndarray, ragged_pass: Pass) -> torch.Tensor:
-        """Logits [spans, vocabulary] after the last token of each span."""
+        """Logits [rows, vocabulary] after the last new token of each row."""
         self.statistics.passes += 1
         hidden = self.model.base_model(
             input_ids=torch.from_numpy(tokens)[None],
@@ -211,7 +212,7 @@ class Engine:
 
     def _emit(self, logits: torch.Tensor) -> None:
         """Draw a token for each active request; let those that have ended leave."""
-        uniforms = torch.tensor([r.random.random() for r in self._active], dtype=torch.float64)
+        uniforms = torch.from_numpy(np.array([r.uniforms[len(r.tokens)] for r in self._active]))
         tokens, log_probs = sample(logits, [r.parameters for r in self._active], uniforms)
         self.statistics.generated += len(self._active)
         for request, token, log_prob in zip(self._active, tokens.tolist(), log_probs.tolist(), strict=True):

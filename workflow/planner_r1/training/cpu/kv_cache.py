@@ -2,10 +2,8 @@
 
 A forward pass of the engine takes the new tokens of all rows packed into one row of tokens, as many as each has: one
 for a row that is decoding, all that is not cached yet for a row that has just arrived. The linear layers see no
-padding; only attention needs to know which token belongs to which slot, and that is the `Span`s of a `Pass`.
+padding; only attention needs to know which token belongs to which slot, and that is what a `Pass` says.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -13,19 +11,6 @@ import torch.nn.functional as F
 from transformers import AttentionInterface, PretrainedConfig
 
 RAGGED_ATTENTION = "planner_r1_cpu_ragged"
-
-
-@dataclass(frozen=True)
-class Span:
-    """New tokens of one slot: positions `start` to `start + length`, all earlier positions are cached."""
-
-    slot: int
-    start: int
-    length: int
-
-    @property
-    def end(self) -> int:
-        return self.start + self.length
 
 
 class KeyValueCache:
@@ -58,6 +43,12 @@ class KeyValueCache:
         """Say that positions from `start` on now hold these tokens, and nothing is held after them."""
         self._tokens[slot, start : start + len(tokens)] = tokens
         self.lengths[slot] = start + len(tokens)
+
+    def record_next(self, tokens: np.ndarray) -> None:
+        """Say that the first slots each hold one token more, these ones."""
+        slots = np.arange(len(tokens))
+        self._tokens[slots, self.lengths[: len(tokens)]] = tokens
+        self.lengths[: len(tokens)] += 1
 
     def shared_prefix(self, tokens: np.ndarray) -> np.ndarray:
         """[slots]: how many of the first tokens each slot holds."""
@@ -95,24 +86,34 @@ class KeyValueCache:
 class Pass:
     """One forward pass: whose tokens are in the packed row, and where their keys and values go.
 
-    The first `decoding` spans are single tokens of the slots 0, 1, 2, ...: their attention is one batched call on a
-    view of the cache. The other spans are attended one at a time.
+    Args:
+        cache: where they go.
+        starts: [rows], how many tokens of each row are cached; its new ones come after them.
+        counts: [rows], how many new tokens each row has. Row i owns slot i.
+        decoding: the first so many rows have one new token each. Their attention is one batched call on a view of the
+            cache; the other rows are attended one at a time.
+
+    Attributes:
+        positions: [tokens], the position of each new token in its conversation.
+        last: [rows], where in the packed row each row's last token is.
     """
 
-    def __init__(self, cache: KeyValueCache, spans: list[Span], decoding: int):
-        assert all(s.slot == i and s.length == 1 for i, s in enumerate(spans[:decoding]))
+    def __init__(self, cache: KeyValueCache, starts: np.ndarray, counts: np.ndarray, decoding: int):
+        assert (counts[:decoding] == 1).all()
+        offsets = np.cumsum(counts) - counts
         self._cache = cache
         self._decoding = decoding
-        self._prefills = spans[decoding:]
-        positions = np.concatenate([np.arange(s.start, s.end) for s in spans])
-        self.positions = torch.from_numpy(positions)
-        self._slots = torch.from_numpy(np.repeat([s.slot for s in spans], [s.length for s in spans]))
-        self.last = torch.from_numpy(np.cumsum([s.length for s in spans]) - 1)  # each span's last token
+        self._prefills = [
+            (slot, int(starts[slot]), int(counts[slot]), int(offsets[slot])) for slot in range(decoding, len(counts))
+        ]
+        self._slots = torch.from_numpy(np.repeat(np.arange(len(counts)), counts))
+        self.positions = torch.from_numpy(np.arange(counts.sum()) + np.repeat(starts - offsets, counts))
+        self.last = torch.from_numpy(offsets + counts - 1)
         if decoding:
-            ends = torch.tensor([s.end for s in spans[:decoding]])
+            ends = self.positions[:decoding, None] + 1
             self._reach = int(ends.max())
-            visible = torch.arange(self._reach) < ends[:, None]
-            bias = torch.zeros(visible.shape, dtype=cache.keys(0).dtype).masked_fill_(~visible, float("-inf"))
+            hidden = torch.arange(self._reach) >= ends
+            bias = torch.zeros(hidden.shape, dtype=cache.keys(0).dtype).masked_fill_(hidden, float("-inf"))
             self._bias = bias[:, None, None, :]  # [rows, 1, 1, positions]
 
     def attend(
@@ -126,11 +127,10 @@ class Pass:
         out = query.new_empty(tokens, heads, size)
         if self._decoding:
             out[: self._decoding] = self._decode(query[:, : self._decoding], keys, values, scaling)
-        offset = self._decoding
-        for span in self._prefills:
-            here = slice(offset, offset + span.length)
-            out[here] = self._prefill(span, query[:, here], keys, values, scaling)
-            offset += span.length
+        for slot, start, count, offset in self._prefills:
+            here = slice(offset, offset + count)
+            stored = slice(slot, slot + 1), slice(None), slice(start + count)
+            out[here] = self._prefill(query[:, here], keys[stored], values[stored], start, scaling)
         return out
 
     def _decode(self, query, keys, values, scaling):
@@ -144,20 +144,14 @@ class Pass:
         )
         return out.reshape(rows, heads, size)
 
-    def _prefill(self, span, query, keys, values, scaling):
-        """All new tokens of one row: [heads, length, size] -> [length, heads, size]."""
-        slot = slice(span.slot, span.slot + 1)
+    @staticmethod
+    def _prefill(query, keys, values, start, scaling):
+        """All new tokens of one row, after `start` cached ones: [heads, count, size] -> [count, heads, size]."""
         visible = None
-        if span.start and span.length > 1:
-            visible = torch.ones(span.length, span.end, dtype=torch.bool).tril_(diagonal=span.start)
+        if start and query.shape[1] > 1:
+            visible = torch.ones(query.shape[1], keys.shape[2], dtype=torch.bool).tril_(diagonal=start)
         out = F.scaled_dot_product_attention(
-            query[None],
-            keys[slot, :, : span.end],
-            values[slot, :, : span.end],
-            attn_mask=visible,
-            is_causal=span.start == 0,
-            scale=scaling,
-            enable_gqa=True,
+            query[None], keys, values, attn_mask=visible, is_causal=start == 0, scale=scaling, enable_gqa=True
         )
         return out[0].transpose(0, 1)
 

@@ -1,4 +1,4 @@
-"""verl's FSDP2 training engine for the CPU: logits only where the loss looks at them.
+"""verl's FSDP2 training engine for the CPU: logits only where the loss looks at them, and cheaper norms.
 
 In an episode of tool use two thirds of the tokens are prompt and tool replies. verl computes logits over the whole
 vocabulary for all of them and masks the result; with a small model that, and the softmax over it, is a third of the
@@ -12,6 +12,8 @@ from verl.utils import tensordict_utils as tu
 from verl.utils.torch_functional import entropy_from_logits
 from verl.workers.engine import EngineRegistry, FSDPEngineWithLMHead
 
+from planner_r1.training.cpu.rms_norm import replace_rms_norms
+
 # What a micro-batch may ask for beyond log-probabilities and entropy. verl's own code answers those.
 _UNUSUAL = ("use_fused_kernels", "distillation_use_topk", "distillation_only", "calculate_sum_pi_squared")
 
@@ -19,6 +21,11 @@ _UNUSUAL = ("use_fused_kernels", "distillation_use_topk", "distillation_only", "
 @EngineRegistry.register(model_type="language_model", backend="fsdp2", device="cpu")
 class CpuTrainingEngine(FSDPEngineWithLMHead):
     """Same results as `FSDPEngineWithLMHead` wherever the loss mask is 1; 0 everywhere else."""
+
+    def _build_module(self):
+        module = super()._build_module()
+        replace_rms_norms(module)
+        return module
 
     def prepare_model_inputs(self, micro_batch: TensorDict):
         """See the base class. Adds the positions at which the model computes logits."""
