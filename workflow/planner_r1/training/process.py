@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -81,6 +82,9 @@ def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary
         # Without it, small matrix products wait milliseconds for a busy core.
         "OMP_WAIT_POLICY": "PASSIVE",
         "OMP_NUM_THREADS": threads,
+        # Else Ray makes a token that is written to the home directory and shared by all clusters of a user.
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
     }
     return {
         **(defaults if backend == "cpu" else {}),

@@ -16,35 +16,49 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
+from omegaconf import OmegaConf
+
 from planner_r1.training.warm_workers import start_server
 
 PR_SET_PDEATHSIG = 1
-# What verl's processes import sooner or later; those that are forked from this one find it done.
-IMPORTED_BY_WORKERS = (
-    "planner_r1.training.agent_loop",
-    "planner_r1.training.reward_function",
-    "planner_r1.training.cpu.rollout",
+# The libraries that make up nearly all of verl's import time. Ray itself is not among them: it reads a worker's
+# environment when it is imported, which therefore has to come after the fork.
+SHARED_BY_WORKERS = (
+    "aiohttp",
+    "datasets",
+    "fastapi",
+    "hydra",
+    "pandas",
+    "peft",
+    "tensordict",
+    "torch._dynamo",
+    "torch.distributed.checkpoint",
+    "torch.distributed.fsdp",
+    "transformers.image_processing_utils",
+    "transformers.modeling_utils",
     "transformers.models.qwen3.modeling_qwen3",
-    "verl.workers.engine_workers",
+    "transformers.processing_utils",
+    "uvicorn",
+    "zmq",
 )
 
 
 def main(path: str) -> None:
     _end_with_parent()
-    from omegaconf import OmegaConf
+    config = OmegaConf.load(path)
+    OmegaConf.set_struct(config, True)
+    if config.trainer.device == "cpu":
+        for module in SHARED_BY_WORKERS:
+            import_module(module)
+        socket = Path(os.environ["RAY_TMPDIR"]) / "workers"
+        config.ray_kwargs.ray_init.runtime_env.py_executable = start_server(str(socket))
+
     from verl.trainer.main_ppo import run_ppo
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import validate_config
 
     import planner_r1.training.trainer  # noqa: F401  (registers the trainer)
 
-    config = OmegaConf.load(path)
-    OmegaConf.set_struct(config, True)
-    if config.trainer.device == "cpu" and os.environ.get("WARM"):
-        for module in IMPORTED_BY_WORKERS:
-            import_module(module)
-        socket = Path(os.environ["RAY_TMPDIR"]) / "workers"
-        config.ray_kwargs.ray_init.runtime_env.py_executable = start_server(str(socket))
     validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
     run_ppo(config, task_runner_class=_runner_in_this_process())
 

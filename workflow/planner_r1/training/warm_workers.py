@@ -2,8 +2,8 @@
 
 verl needs half a dozen processes, one started after the other, and each spends most of its start-up importing the
 same libraries. On a small machine that takes longer than many a step of training, and the libraries fill the memory
-once a process. So the driver, when it has done its imports and before anything has started a thread that matters, forks
-a server; Ray is told (`runtime_env.py_executable`) to start workers by `warm_worker_client.py`, which hands its
+once a process. So the driver, when it has imported what all of them need and nothing of Ray yet, forks a server; Ray is
+told (`runtime_env.py_executable`) to start workers by `warm_worker_client.py`, which hands its
 arguments, environment and standard streams to the server, which forks a worker that goes on from there.
 
 For machines without an accelerator only: a device's runtime does not survive a fork.
