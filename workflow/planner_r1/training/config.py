@@ -6,8 +6,11 @@ path: verl itself accepts both in silence, and a run would then differ from what
 
 from __future__ import annotations
 
+import copy
+import json
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -104,8 +107,25 @@ def compose_config(backend: str | None, overrides: Mapping[str, Any], run: Mappi
     return config
 
 
+def save_config(config: DictConfig, path: Path) -> None:
+    """Write a resolved configuration as JSON, which is read in a hundredth of the time that YAML takes."""
+    path.write_text(json.dumps(OmegaConf.to_container(config), indent=1) + "\n", encoding="utf-8")
+
+
+def load_config(path: Path) -> DictConfig:
+    """Inverse of `save_config`. Unknown keys are refused from then on, as in a configuration that verl composed."""
+    config = OmegaConf.create(json.loads(path.read_text(encoding="utf-8")))
+    OmegaConf.set_struct(config, True)
+    return config
+
+
 def verl_defaults() -> DictConfig:
-    """The defaults of the installed verl, composed from its own files without importing it."""
+    """The defaults of the installed verl, composed from its own files without importing it. A copy of one's own."""
+    return copy.deepcopy(_compose_defaults())
+
+
+@lru_cache(1)
+def _compose_defaults() -> DictConfig:
     folder = Path(find_spec("verl").submodule_search_locations[0]) / "trainer" / "config"
     with initialize_config_dir(str(folder), version_base=None):
         return compose("ppo_trainer")

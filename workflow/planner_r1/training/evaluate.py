@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from omegaconf import OmegaConf
-
 from planner_r1.errors import InputError
 from planner_r1.reward import STAGES
-from planner_r1.training.config import compose_config
+from planner_r1.training.config import compose_config, save_config
 from planner_r1.training.episodes import read_dump, write_lines
 from planner_r1.training.launch import absolute, common_values, locked
 from planner_r1.training.process import TrainingError, end_all, run_verl
@@ -68,8 +66,8 @@ def _evaluate(spec: EvaluateSpec, report: Callable[[str], None]) -> Path:
     report(f"{name}: {rows} queries, starting verl")
     dump = spec.work / "validation" / "0.jsonl"
     dump.unlink(missing_ok=True)
-    config_path = spec.work / "config.yaml"
-    OmegaConf.save(_config(spec), config_path)
+    config_path = spec.work / "config.json"
+    save_config(_config(spec), config_path)
     run_verl(
         config_path,
         work=spec.work,

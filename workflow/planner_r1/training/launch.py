@@ -20,12 +20,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
 from planner_r1.errors import InputError
 from planner_r1.reward import STAGES
 from planner_r1.training import checkpoints, manifest
-from planner_r1.training.config import BACKENDS, compose_config
+from planner_r1.training.config import BACKENDS, compose_config, save_config
 from planner_r1.training.episodes import read_dump, read_lines, write_lines
 from planner_r1.training.process import TrainingError, end_all, run_verl, tail
 from planner_r1.training.progress import MetricsFollower, Progress, duration
@@ -200,8 +200,8 @@ class _Run:
         number = len(self.segments()) + 1
         metrics = self.spec.work / f"metrics.{number}.jsonl"
         metrics.touch()
-        config_path = self.spec.work / f"config.{number}.yaml"
-        OmegaConf.save(self.config(done, end), config_path)
+        config_path = self.spec.work / f"config.{number}.json"
+        save_config(self.config(done, end), config_path)
         self.report(f"{self.spec.name}: steps {done + 1} to {end} of {self.spec.last_step}, starting verl")
         progress, follower = Progress(self.spec.name, self.spec.last_step, self.report), MetricsFollower(metrics)
         segment = {"number": number, "first_step": done + 1, "asked_step": end, "weights": self.spec.schedule[end - 1]}
@@ -287,7 +287,7 @@ class _Run:
                 "wall_seconds": round(sum(segment["seconds"] for segment in segments), 1),
                 "git_commit": manifest.git_commit(),
                 "versions": manifest.versions(),
-                "config": OmegaConf.to_container(OmegaConf.load(spec.work / f"config.{len(segments)}.yaml")),
+                "config": json.loads((spec.work / f"config.{segments[-1]['number']}.json").read_text(encoding="utf-8")),
             },
         )
         took = duration(sum(segment["seconds"] for segment in segments))

@@ -1,6 +1,6 @@
 """The process that trains or validates: verl's own PPO entry point on a resolved configuration file.
 
-    python -m planner_r1.training.run_verl CONFIG.yaml
+    python -m planner_r1.training.run_verl CONFIG.json
 
 verl runs its task runner in a Ray actor of its own; here the driver does that work itself, which saves the start-up
 and the memory of one more process that imports everything.
@@ -16,8 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
-from omegaconf import OmegaConf
-
+from planner_r1.training.config import load_config
 from planner_r1.training.warm_workers import start_server
 
 PR_SET_PDEATHSIG = 1
@@ -45,8 +44,7 @@ SHARED_BY_WORKERS = (
 
 def main(path: str) -> None:
     _end_with_parent()
-    config = OmegaConf.load(path)
-    OmegaConf.set_struct(config, True)
+    config = load_config(Path(path))
     if config.trainer.device == "cpu":
         for module in SHARED_BY_WORKERS:
             import_module(module)

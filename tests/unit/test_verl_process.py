@@ -1,0 +1,134 @@
+"""Nothing that was started for a run outlives it, and nothing else is touched."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from planner_r1.training import process
+
+FOREVER = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(3600)"
+DEADLINE = 60  # seconds; a loaded machine is slow, a process that never ends is not
+
+
+def start(code, mark, **settings):
+    environment = {**os.environ, process.MARK: str(mark)} if mark else dict(os.environ)
+    child = subprocess.Popen(
+        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True, **settings
+    )
+    assert child.stdout.readline() == "up\n"
+    return child
+
+
+@pytest.fixture
+def children():
+    started = []
+    yield started
+    for child in started:
+        child.kill()
+        child.wait()
+        child.stdout.close()
+
+
+def test_only_processes_with_the_mark_of_the_folder_are_ended(tmp_path, children):
+    marked, other, unmarked = (start(FOREVER, m) for m in (tmp_path / "work", tmp_path / "work2", None))
+    children += [marked, other, unmarked]
+    process.end_all(tmp_path / "work")
+    assert marked.wait(DEADLINE) == -signal.SIGKILL
+    assert other.poll() is None
+    assert unmarked.poll() is None
+
+
+def test_a_detached_child_of_a_dead_parent_is_found(tmp_path, children):
+    parent_code = (
+        "import subprocess, sys\n"
+        f"child = subprocess.Popen([sys.executable, '-c', {FOREVER!r}], start_new_session=True, stdout=subprocess.PIPE)\n"
+        "child.stdout.readline()\n"
+        "print('up', flush=True)\n"
+        "print(child.pid, flush=True)\n"
+    )
+    parent = start(parent_code, tmp_path)
+    children.append(parent)
+    orphan = int(parent.stdout.readline())
+    parent.wait(DEADLINE)
+    process.end_all(tmp_path)
+    assert not alive(orphan)
+
+
+def alive(pid):
+    try:
+        return (Path("/proc") / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0] not in "ZX"
+    except FileNotFoundError:
+        return False
+
+
+def run_fake_verl(tmp_path, code, **settings):
+    """`run_verl` with a module of our own in the place of `planner_r1.training.run_verl`."""
+    package = tmp_path / "fake" / "planner_r1" / "training"
+    package.mkdir(parents=True)
+    for folder in (package, package.parent):
+        (folder / "__init__.py").touch()
+    (package / "run_verl.py").write_text(code, encoding="utf-8")
+    work = tmp_path / "work"
+    work.mkdir()
+    log, store, metrics = work / "verl.log", tmp_path / "store", work / "metrics.jsonl"
+    process.run_verl(tmp_path / "c.json", work, log, "cpu", store, metrics, **settings)
+    return log
+
+
+@pytest.fixture
+def fake_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "fake"))
+
+
+def test_a_failure_shows_the_end_of_the_log(tmp_path, fake_package):
+    code = "print('one'); print('\\n'.join(f'line {i}' for i in range(100))); raise SystemExit('it broke')"
+    with pytest.raises(process.TrainingError, match="status 1") as error:
+        run_fake_verl(tmp_path, code)
+    lines = str(error.value).splitlines()
+    assert lines[-1] == "it broke"
+    assert len(lines) == process.TAIL_LINES + 1
+
+
+def test_the_environment_names_store_metrics_and_a_short_temporary_folder(tmp_path, fake_package):
+    code = (
+        "import os\n"
+        "for name in ('PLANNER_R1_STORE', 'VERL_FILE_LOGGER_PATH', 'VERL_USE_EXTERNAL_MODULES', 'RAY_TMPDIR'):\n"
+        "    print(os.environ[name])\n"
+    )
+    lines = run_fake_verl(tmp_path, code).read_text(encoding="utf-8").splitlines()
+    assert lines[:3] == [str(tmp_path / "store"), str(tmp_path / "work" / "metrics.jsonl"), "planner_r1.training.cpu"]
+    assert len(lines[3]) < 42  # Ray adds up to 65 characters; a socket's path has at most 107
+    assert not Path(lines[3]).exists()
+
+
+def test_what_is_called_meanwhile_may_stop_everything(tmp_path, fake_package):
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_fake_verl(tmp_path, FOREVER, while_running=stop)
+    assert process._marked(tmp_path / "work") == []
+
+
+def test_sigterm_ends_the_launcher_and_what_it_started(tmp_path, fake_package):
+    launcher_code = (
+        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "from pathlib import Path\n"
+        "from test_verl_process import FOREVER, run_fake_verl\n"
+        "run_fake_verl(Path(sys.argv[2]), FOREVER)\n"
+    )
+    launcher = subprocess.Popen(
+        [sys.executable, "-c", launcher_code, str(Path(__file__).parent), str(tmp_path)],
+        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+    )
+    deadline = time.monotonic() + DEADLINE
+    log = tmp_path / "work" / "verl.log"
+    while not (log.is_file() and log.read_text(encoding="utf-8")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    launcher.terminate()
+    assert launcher.wait(DEADLINE) == 128 + signal.SIGTERM
+    assert process._marked(tmp_path / "work") == []
