@@ -19,7 +19,7 @@ if not workflow.overwrite_configfiles:
 try:
     study = Study.from_config(config)
 except InputError as error:
-    sys.exit(f"Study configuration: {error}")
+    sys.exit(f"{', '.join(map(str, workflow.configfiles))}: {error}")
 
 RESULTS = f"results/{study.name}"
 

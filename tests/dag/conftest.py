@@ -4,9 +4,11 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STUB = "for file in snakemake.output:\n    with open(file, 'w') as f:\n        f.write('made by a stub')\n"
@@ -32,11 +34,12 @@ class Copy:
             return {}
         return {line.split()[0]: int(line.split()[1]) for line in table[1].splitlines()}
 
-    def edit(self, file: str, old: str, new: str) -> None:
-        path = self.folder / file
-        text = path.read_text(encoding="utf-8")
-        assert old in text
-        path.write_text(text.replace(old, new), encoding="utf-8")
+    def change_study(self, change: Callable[[dict], object], to: str = "quick") -> None:
+        """Write config/`to`.yaml: the quick study after `change`."""
+        config = yaml.safe_load((self.folder / "config" / "quick.yaml").read_text(encoding="utf-8"))
+        change(config)
+        text = yaml.safe_dump(config, sort_keys=False)
+        (self.folder / "config" / f"{to}.yaml").write_text(text, encoding="utf-8")
 
 
 def copy_repository(folder: Path) -> Copy:
