@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.query_generator import CONSTRAINT_KINDS, QuerySpec, draw_queries
-from planner_r1.agent.trajectories import answer_text, demonstration, tool_calls, with_mistakes
+from planner_r1.agent.trajectories import answer_text, careless_trip, demonstration, tool_calls, with_slips
 from planner_r1.agent.wording import NUMBERS
 from planner_r1.errors import InputError
 from planner_r1.evaluator import evaluate
@@ -85,7 +85,7 @@ def test_too_many_queries_for_a_world_is_a_clear_error(store):
 def test_a_demonstration_calls_tools_that_show_everything_its_plan_uses(store, queries):
     for query in queries[:40]:
         trip = plan_for(query, store)
-        messages = demonstration(query, trip, store, random.Random(0), mistake_rate=0)
+        messages = demonstration(query, trip, store, random.Random(0), slip_rate=0)
         replies = "".join(m["content"] for m in messages if m["role"] == "tool")
         assert '"error"' not in replies
         for day in trip.plan:
@@ -98,17 +98,26 @@ def test_a_demonstration_calls_tools_that_show_everything_its_plan_uses(store, q
         assert len(tool_calls(query, trip)) == len(messages) // 2
 
 
-def test_each_mistake_leaves_a_plan_of_the_schema(store, queries):
+def test_a_careless_expert_keeps_to_the_budget_and_misses_constraints(store, queries):
+    missed = 0
+    for query in queries:
+        verdict = evaluate(to_official(careless_trip(query, store).plan, store), query, store, "strict")
+        assert all(verdict.commonsense.values()) and verdict.hard["valid_cost"]
+        missed += not verdict.final_pass
+    assert missed > len(queries) / 4
+
+
+def test_slips_leave_a_plan_of_the_schema(store, queries):
     rng = random.Random(0)
     spoiled = 0
     for query in queries:
         trip = plan_for(query, store)
-        plan = with_mistakes(trip.plan, query, store, rng, rate=1.0)
+        plan = with_slips(trip.plan, store, rng, rate=1.0)
         scores = sub_rewards(answer_text(plan), query, store)
         assert scores.schema == 1.0
         spoiled += not scores.passed
     assert spoiled == len(queries)
-    assert with_mistakes(trip.plan, query, store, rng, rate=0.0) == trip.plan
+    assert with_slips(trip.plan, store, rng, rate=0.0) == trip.plan
 
 
 def test_real_queries_that_the_oracle_plans_are_passed(shared_data, tmp_path):

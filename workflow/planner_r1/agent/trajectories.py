@@ -1,7 +1,9 @@
 """Trajectories of the oracle using the tools, as demonstrations for the supervised warm start.
 
 A share of the demonstrations holds mistakes, so that a warmed-up model knows the format but still has something to
-learn from reward.
+learn from reward. Slips are made here and there. Carelessness is of another kind: a careless expert plans as if the
+query had no constraint but its budget. Where most are careless, a model's likeliest plan ignores the constraints as
+well, though it has seen how to meet them.
 """
 
 from __future__ import annotations
@@ -9,29 +11,32 @@ from __future__ import annotations
 import json
 import random
 from copy import deepcopy
+from dataclasses import replace
 
-from planner_r1.agent.oracle import Trip
-from planner_r1.queries import Query
+from planner_r1.agent.oracle import Trip, plan_for
+from planner_r1.queries import CONSTRAINTS, Query
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import Toolbox
 
 MEALS = ("breakfast", "lunch", "dinner")
 
 
-def demonstration(query: Query, trip: Trip, store: Store, rng: random.Random, mistake_rate: float) -> list[dict]:
+def careless_trip(query: Query, store: Store) -> Trip | None:
+    """The trip of an expert that heeds the budget and nothing else of the constraints."""
+    return plan_for(replace(query, local_constraint=dict.fromkeys(CONSTRAINTS)), store)
+
+
+def demonstration(query: Query, trip: Trip, store: Store, rng: random.Random, slip_rate: float) -> list[dict]:
     """The assistant's and the tools' messages after the query: one tool call a turn, then the answer.
 
-    Each kind of mistake is made with probability `mistake_rate`.
+    Each kind of slip is made with probability `slip_rate`.
     """
     toolbox = Toolbox(store)
-    calls = tool_calls(query, trip)
-    if rng.random() < mistake_rate and len(calls) > 1:
-        calls.pop(rng.randrange(len(calls)))
     messages = []
-    for name, arguments in calls:
+    for name, arguments in tool_calls(query, trip):
         messages.append({"role": "assistant", "content": call_text(name, arguments)})
         messages.append({"role": "tool", "content": toolbox.call_text(name, arguments)})
-    plan = with_mistakes(trip.plan, query, store, rng, mistake_rate)
+    plan = with_slips(trip.plan, store, rng, slip_rate)
     return [*messages, {"role": "assistant", "content": answer_text(plan)}]
 
 
@@ -61,33 +66,33 @@ def answer_text(plan: list[dict]) -> str:
     return f"<answer>{_compact(plan)}</answer>"
 
 
-def with_mistakes(plan: list[dict], query: Query, store: Store, rng: random.Random, rate: float) -> list[dict]:
-    """A copy of `plan` in which each kind of mistake was made with probability `rate`."""
+def with_slips(plan: list[dict], store: Store, rng: random.Random, rate: float) -> list[dict]:
+    """A copy of `plan` in which each kind of slip was made with probability `rate`."""
     plan = deepcopy(plan)
-    for mistake in MISTAKES:
+    for slip in SLIPS:
         if rng.random() < rate:
-            mistake(plan, query, store, rng)
+            slip(plan, store, rng)
     return plan
 
 
-def _repeat_a_restaurant(plan, query, store, rng):
+def _repeat_a_restaurant(plan, store, rng):
     eaten = [(day, meal) for day in plan for meal in MEALS if day[meal] != "-"]
     (first, first_meal), (second, second_meal) = rng.sample(eaten, 2)
     second[second_meal] = first[first_meal]
 
 
-def _skip_a_meal(plan, query, store, rng):
+def _skip_a_meal(plan, store, rng):
     day = rng.choice([day for day in plan if isinstance(day["city"], str)])
     day[rng.choice(MEALS)] = "-"
 
 
-def _repeat_an_attraction(plan, query, store, rng):
+def _repeat_an_attraction(plan, store, rng):
     first, *others = [day for day in plan if day["attraction"] != "-"]
     if others:
         rng.choice(others)["attraction"] = list(first["attraction"])
 
 
-def _sleep_anywhere(plan, query, store, rng):
+def _sleep_anywhere(plan, store, rng):
     city = rng.choice([day["city"] for day in plan if isinstance(day["city"], str)])
     room = rng.choice(store.accommodations(city))["NAME"]
     for day in plan:
@@ -95,7 +100,7 @@ def _sleep_anywhere(plan, query, store, rng):
             day["accommodation"] = room
 
 
-def _eat_anything(plan, query, store, rng):
+def _eat_anything(plan, store, rng):
     """Restaurants regardless of price and cuisine."""
     day = rng.choice([day for day in plan if isinstance(day["city"], str)])
     rows = store.restaurants(day["city"])
@@ -103,19 +108,19 @@ def _eat_anything(plan, query, store, rng):
         day[meal] = row["Name"]
 
 
-def _stay_on_the_last_day(plan, query, store, rng):
+def _stay_on_the_last_day(plan, store, rng):
     plan[-1]["city"] = plan[-1]["city"]["from"]
 
 
-def _forget_the_way_back(plan, query, store, rng):
+def _forget_the_way_back(plan, store, rng):
     plan[-1]["transportation"] = "-"
 
 
-def _nowhere_to_sleep(plan, query, store, rng):
+def _nowhere_to_sleep(plan, store, rng):
     rng.choice(plan[:-1])["accommodation"] = "-"
 
 
-MISTAKES = (
+SLIPS = (
     _repeat_a_restaurant,
     _skip_a_meal,
     _repeat_an_attraction,

@@ -19,7 +19,7 @@ from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 from planner_r1.training.cpu.engine import Engine, Request
 from planner_r1.training.cpu.sampling import SamplingParameters
 
-GREEDY = SamplingParameters(temperature=0.0)
+AS_IN_TRAINING = SamplingParameters(temperature=1.0)
 MAX_TURNS = 20
 CALL, END = "<tool_call>", "</tool_call>"
 
@@ -33,7 +33,7 @@ def pass_rate(
     context: int,
     max_tool_reply: int,
 ) -> float:
-    """The share of `queries` passed under greedy decoding, in episodes of at most `context` tokens.
+    """The share of `queries` passed at temperature 1, in episodes of at most `context` tokens.
 
     A tool's reply is cut after `max_tool_reply` characters, as the trainer cuts it.
     """
@@ -45,7 +45,7 @@ def pass_rate(
     answers: dict[int, str] = {}
 
     def ask(index: int, ids: list[int]) -> None:
-        request = Request(np.array(ids), GREEDY, context - len(ids), lambda r: finished.append((index, r)))
+        request = Request(np.array(ids), AS_IN_TRAINING, context - len(ids), lambda r: finished.append((index, r)))
         waiting.append(request)
 
     turns = [0] * len(queries)

@@ -25,7 +25,7 @@ from transformers import (
 
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import render_messages
-from planner_r1.agent.trajectories import demonstration
+from planner_r1.agent.trajectories import careless_trip, demonstration
 from planner_r1.errors import InputError
 from planner_r1.queries import Query
 from planner_r1.sandbox.store import Store
@@ -41,8 +41,9 @@ IGNORED = -100  # label of a token that is not the model's own
 class WarmStartSpec:
     """Size of the model, and how long it is fine-tuned.
 
-    Fine-tuning ends as soon as a check finds at least `target_pass` of `check_queries` held-out queries passed under
-    greedy decoding, and at the latest after `max_steps`.
+    A share `careless` of the demonstrations ignores the query's constraints, and each kind of slip is made with
+    probability `slips`. Fine-tuning ends as soon as a check finds at least `target_pass` of `check_queries` held-out
+    queries passed when sampling at temperature 1, as training will, and at the latest after `max_steps`.
     """
 
     seed: int = 0
@@ -57,9 +58,10 @@ class WarmStartSpec:
     max_steps: int = 600
     batch_size: int = 8
     learning_rate: float = 3e-3
-    mistake_rate: float = 0.1
+    careless: float = 0.6
+    slips: float = 0.05
     target_pass: float = 0.2
-    check_every: int = 10
+    check_every: int = 50
     check_queries: int = 48
     max_tool_reply: int = 4096
 
@@ -99,13 +101,14 @@ def warm_start(
 
 def _demonstrations(spec: WarmStartSpec, store: Store, template: str, train: list[Query], rng) -> list[list[dict]]:
     """As many episodes (lists of messages) as fine-tuning can see, each with mistakes of its own."""
-    trips = [(query, trip) for query in train if (trip := plan_for(query, store))]
+    trips = [(query, trip, careless_trip(query, store)) for query in train if (trip := plan_for(query, store))]
     if not trips:
         raise InputError("warm start: the oracle finds a plan for none of the training queries; see key 'queries'")
     episodes = []
     for _ in range(spec.max_steps * spec.batch_size):
-        query, trip = rng.choice(trips)
-        episode = demonstration(query, trip, store, rng, spec.mistake_rate)
+        query, careful, careless = rng.choice(trips)
+        trip = careless if careless and rng.random() < spec.careless else careful
+        episode = demonstration(query, trip, store, rng, spec.slips)
         for message in episode:
             if message["role"] == "tool":
                 message["content"] = message["content"][: spec.max_tool_reply]
