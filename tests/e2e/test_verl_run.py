@@ -4,7 +4,6 @@ The untrained model earns nothing, so policy gradients are zero; an entropy bonu
 """
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -163,8 +162,8 @@ def test_a_killed_run_ends_like_one_that_was_not(uninterrupted, interrupted):
 
 def test_a_killed_run_continues_from_its_checkpoint(interrupted):
     starts = [segment["first_step"] for segment in segments_of(interrupted)]
-    assert starts[0] == 1
-    assert starts[-1] in (4, 5)  # whether the checkpoint of step 4 was whole when the kill came
+    assert starts[:2] == [1, 4]
+    assert starts[2] in (4, 5)  # whether all of step 4 was written down when the kill came
 
 
 def segments_of(made):
@@ -237,4 +236,4 @@ def test_a_validation_during_training_is_recorded_by_episode(uninterrupted, stud
     lines = list(read_lines(uninterrupted.out / "validation.jsonl"))
     expected = [(step, q.idx) for step in (0, 3, 4, 5) for q in study.validation_queries]
     assert [(line["step"], line["idx"]) for line in lines] == expected
-    assert os.path.commonprefix([line["text"] for line in lines]).startswith("system")
+    assert all(line["text"].startswith("system") for line in lines)

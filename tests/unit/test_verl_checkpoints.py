@@ -72,14 +72,16 @@ def safetensors(path, dtype):
     path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 4)
 
 
-def test_an_export_says_the_precision_its_weights_have(tmp_path):
+def test_an_export_says_what_its_weights_are_and_nothing_of_the_trainer(tmp_path):
     folder = write(tmp_path, 5)
     model = folder / "actor" / "huggingface"
-    (model / "config.json").write_text('{"model_type": "qwen3", "dtype": "bfloat16"}', encoding="utf-8")
+    saved = {"model_type": "qwen3", "dtype": "bfloat16", "attn_implementation": "verl_cpu_causal"}
+    (model / "config.json").write_text(json.dumps(saved), encoding="utf-8")
     (model / "tokenizer.json").write_text("{}", encoding="utf-8")
     safetensors(model / "model.safetensors", "F32")
     c.export(folder, tmp_path / "exports" / "step5")
     exported = tmp_path / "exports" / "step5"
-    assert json.loads((exported / "config.json").read_text(encoding="utf-8")) == {"model_type": "qwen3", "dtype": "float32"}
+    config = json.loads((exported / "config.json").read_text(encoding="utf-8"))
+    assert config == {"model_type": "qwen3", "dtype": "float32"}
     assert sorted(p.name for p in exported.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
     assert sorted(p.name for p in exported.parent.iterdir()) == ["step5"]

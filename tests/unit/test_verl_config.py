@@ -83,8 +83,8 @@ def test_what_decides_the_episodes_is_set(paper):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"data.train_batchsize": 8}, r"data.train_batchsize: verl has no such key; did you mean 'data.train_batch_size'"),
-        ({"actor_rollout_ref.actor.lr": 1}, "actor_rollout_ref.actor.lr: verl has no such key; did you mean .*optim.lr"),
+        ({"data.train_batchsize": 8}, "data.train_batchsize: verl has no such key; .* 'data.train_batch_size'"),
+        ({"actor_rollout_ref.actor.lr": 1}, "actor_rollout_ref.actor.lr: verl has no such key; .*optim.lr"),
         ({"nonsense": 1}, "nonsense: verl has no such key"),
         ({"data.train_batch_size": "8"}, "data.train_batch_size: expected a number, found '8'"),
         ({"data.shuffle": 1}, "data.shuffle: expected true or false, found 1"),
@@ -115,5 +115,5 @@ def test_an_engine_of_the_rollouts_takes_any_argument():
 
 
 def test_an_unknown_back_end_is_refused():
-    with pytest.raises(InputError, match="training.backend"):
+    with pytest.raises(InputError, match=r"gpu, found 'tpu'|training.backend is one of"):
         c.compose_config("tpu", {}, {})

@@ -1,5 +1,7 @@
-"""Runs on disk: phases, interruptions at every point, other settings, outputs. verl itself is stood in for by a function
-that leaves the files verl leaves, in its order, and can be stopped between any two of them."""
+"""Runs on disk: phases, interruptions at every point, other settings, outputs.
+
+verl itself is stood in for by a function that leaves the files verl leaves, in its order, and can be stopped between
+any two of them."""
 
 import json
 from pathlib import Path
@@ -8,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from planner_r1.errors import InputError
-from planner_r1.training import checkpoints, launch
+from planner_r1.training import checkpoints, launch, manifest
 from planner_r1.training.config import load_config
 from planner_r1.training.episodes import SUB_REWARDS, read_lines
 from planner_r1.training.launch import TrainSpec, train
@@ -33,15 +35,15 @@ class FakeVerl:
         log.write_text("a line of the log\n", encoding="utf-8")
         self.root = Path(config.trainer.default_local_dir)
         latest = self.root / checkpoints.LATEST
-        step = int(latest.read_text(encoding="utf-8")) if latest.is_file() else 0
-        if step:
-            assert checkpoints.is_complete(checkpoints.folder(self.root, step))
+        start = int(latest.read_text(encoding="utf-8")) if latest.is_file() else 0
+        if start:
+            assert checkpoints.is_complete(checkpoints.folder(self.root, start))
         self.metrics = metrics
         if config.trainer.val_before_train:
-            assert step == 0
+            assert start == 0
             self.validate(config, 0)
             self.log(0, {"val-core/travel/reward/mean@1": 0.0})
-        for step in range(step + 1, min(config.trainer.total_training_steps, self.last_step or 10**9) + 1):
+        for step in range(start + 1, min(config.trainer.total_training_steps, self.last_step or 10**9) + 1):
             self.step(config, step, step == config.trainer.total_training_steps)
             while_running()
 
@@ -106,6 +108,7 @@ def episode_line(idx):
 @pytest.fixture
 def make_spec(tmp_path, monkeypatch):
     monkeypatch.setattr(checkpoints, "weights_dtype", lambda model: "float32")
+    monkeypatch.setattr(manifest, "git_commit", lambda: "a commit")
     for name, rows in (("train", 64), ("validation", VALIDATION_ROWS)):
         pq.write_table(pa.table({"x": list(range(rows))}), tmp_path / f"{name}.parquet")
     (tmp_path / "store").mkdir()
@@ -140,10 +143,10 @@ def verl(monkeypatch):
 
 
 def outputs(spec):
-    manifest = json.loads((spec.out / "MANIFEST.json").read_text(encoding="utf-8"))
+    record = json.loads((spec.out / "MANIFEST.json").read_text(encoding="utf-8"))
     metrics = list(read_lines(spec.out / "metrics.jsonl"))
     validation = list(read_lines(spec.out / "validation.jsonl"))
-    return manifest, metrics, validation
+    return record, metrics, validation
 
 
 def test_phases_continue_one_run_with_other_weights(make_spec, verl):
@@ -160,18 +163,18 @@ def test_outputs_hold_every_step_once_and_the_manifest_every_file(make_spec, ver
     spec = make_spec(export_steps=[2])
     verl()
     train(spec, report=lambda line: None)
-    manifest, metrics, validation = outputs(spec)
+    record, metrics, validation = outputs(spec)
     assert [m["step"] for m in metrics] == list(range(8))
     # At the start, every 2 steps, and at the end of each phase.
     assert [e["step"] for e in validation] == [s for s in (0, 2, 3, 4, 6, 7) for _ in range(VALIDATION_ROWS)]
     assert validation[0]["model"] == "tiny"
-    assert manifest["final_step"] == 7
+    assert record["final_step"] == 7
     present = {str(p.relative_to(spec.out)) for p in spec.out.rglob("*") if p.is_file()} - {"MANIFEST.json"}
-    assert set(manifest["files"]) == present
+    assert set(record["files"]) == present
     assert {p.name for p in (spec.out / "checkpoints").iterdir()} == {"step2", "step7"}
-    assert [(s["first_step"], s["asked_step"]) for s in manifest["segments"]] == [(1, 3), (4, 7)]
-    assert manifest["config"]["trainer"]["total_training_steps"] == 7
-    assert manifest["versions"]["verl"] == "0.9.1"
+    assert [(s["first_step"], s["asked_step"]) for s in record["segments"]] == [(1, 3), (4, 7)]
+    assert record["config"]["trainer"]["total_training_steps"] == 7
+    assert record["versions"]["verl"] == "0.9.1"
 
 
 def test_an_interruption_at_any_point_changes_nothing_about_the_outputs(make_spec, verl, tmp_path):
@@ -186,10 +189,10 @@ def test_an_interruption_at_any_point_changes_nothing_about_the_outputs(make_spe
         assert not (spec.out / "MANIFEST.json").exists()
         verl()
         train(spec, report=str)
-        manifest, metrics, validation = outputs(spec)
+        record, metrics, validation = outputs(spec)
         assert [m["step"] for m in metrics] == list(range(5)), point
         assert [e["step"] for e in validation] == [s for s in (0, 2, 3, 4) for _ in range(VALIDATION_ROWS)], point
-        assert manifest["final_step"] == 4
+        assert record["final_step"] == 4
 
 
 def test_a_rerun_does_not_repeat_what_a_whole_checkpoint_holds(make_spec, verl):
@@ -200,8 +203,8 @@ def test_a_rerun_does_not_repeat_what_a_whole_checkpoint_holds(make_spec, verl):
     fake = verl()
     train(spec, report=str)
     assert fake.configs[0].trainer.val_before_train is False
-    manifest, *_ = outputs(spec)
-    assert [s["first_step"] for s in manifest["segments"]] == [1, 51]
+    record, *_ = outputs(spec)
+    assert [s["first_step"] for s in record["segments"]] == [1, 51]
 
 
 def test_a_broken_checkpoint_falls_back_to_the_one_before(make_spec, verl):
@@ -212,8 +215,8 @@ def test_a_broken_checkpoint_falls_back_to_the_one_before(make_spec, verl):
     (spec.work / "checkpoints" / "global_step_6" / "data.pt").write_bytes(b"")
     verl()
     train(spec, report=str)
-    manifest, *_ = outputs(spec)
-    assert [s["first_step"] for s in manifest["segments"]] == [1, 5]
+    record, *_ = outputs(spec)
+    assert [s["first_step"] for s in record["segments"]] == [1, 5]
 
 
 def test_an_end_without_an_error_before_the_last_step_is_an_error(make_spec, verl):
@@ -257,8 +260,8 @@ def test_a_run_can_be_given_more_steps(make_spec, verl):
     spec = make_spec(phases=[{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 6}])
     train(spec, report=str)
     assert len(fake.configs) == 1
-    manifest, metrics, _ = outputs(spec)
-    assert manifest["final_step"] == 9
+    record, metrics, _ = outputs(spec)
+    assert record["final_step"] == 9
     assert [m["step"] for m in metrics] == list(range(10))
 
 

@@ -10,15 +10,16 @@ from pathlib import Path
 import pytest
 from planner_r1.training import process
 
-FOREVER = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(3600)"
+FOREVER = (
+    "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(3600)"
+)
 DEADLINE = 60  # seconds; a loaded machine is slow, a process that never ends is not
 
 
-def start(code, mark, **settings):
+def start(code, mark):
     environment = {**os.environ, process.MARK: str(mark)} if mark else dict(os.environ)
-    child = subprocess.Popen(
-        [sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True, **settings
-    )
+    command = [sys.executable, "-c", code]
+    child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert child.stdout.readline() == "up\n"
     return child
 
@@ -45,7 +46,8 @@ def test_only_processes_with_the_mark_of_the_folder_are_ended(tmp_path, children
 def test_a_detached_child_of_a_dead_parent_is_found(tmp_path, children):
     parent_code = (
         "import subprocess, sys\n"
-        f"child = subprocess.Popen([sys.executable, '-c', {FOREVER!r}], start_new_session=True, stdout=subprocess.PIPE)\n"
+        f"command = [sys.executable, '-c', {FOREVER!r}]\n"
+        "child = subprocess.Popen(command, start_new_session=True, stdout=subprocess.PIPE)\n"
         "child.stdout.readline()\n"
         "print('up', flush=True)\n"
         "print(child.pid, flush=True)\n"

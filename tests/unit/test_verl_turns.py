@@ -56,7 +56,12 @@ def test_a_call_that_is_not_closed_does_not_swallow_the_next():
 
 @pytest.mark.parametrize(
     ("text", "answers"),
-    [("<answer>[]</answer>", True), ("<answer>[", False), ("</answer><answer>", False), ("a\n<answer>\n</answer>", True)],
+    [
+        ("<answer>[]</answer>", True),
+        ("a\n<answer>\n</answer>", True),
+        ("<answer>[", False),
+        ("</answer><answer>", False),
+    ],
 )
 def test_an_answer_is_a_whole_block(text, answers):
     assert has_answer(text) is answers

@@ -19,6 +19,7 @@ from planner_r1.training import episodes
 from planner_r1.training.tools import toolbox
 from planner_r1.training.turns import ToolCall, has_answer, read_tool_calls
 
+
 class PlannerAgentLoop(ToolAgentLoop):
     """One episode; verl makes a new object for each."""
 

@@ -65,7 +65,8 @@ def prune(root: Path) -> None:
 def export(checkpoint: Path, out: Path) -> None:
     """Copy the weights, tokenizer and chat template that verl saved for Hugging Face to `out`, whole or not at all.
 
-    verl writes the weights in the trainer's precision, but "bfloat16" into the configuration: corrected here.
+    verl writes the weights in the trainer's precision, but "bfloat16" into the configuration, and the name of the
+    trainer's own attention, which no other program knows: corrected here.
     """
     unfinished = out.with_name(out.name + ".unfinished")
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +74,8 @@ def export(checkpoint: Path, out: Path) -> None:
     shutil.copytree(checkpoint / "actor" / "huggingface", unfinished)
     config_path = unfinished / "config.json"
     config = json.loads(config_path.read_text(encoding="utf-8"))
-    config.pop("torch_dtype", None)
+    for key in ("torch_dtype", "attn_implementation", "_attn_implementation"):
+        config.pop(key, None)
     config["dtype"] = weights_dtype(unfinished)
     config_path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(out, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""verl's configuration for a run: the pinned verl's defaults, then the paper's settings, then the machine's, then the study's.
+"""verl's configuration for a run: the pinned verl's defaults, the paper's settings, the machine's, the study's.
 
 Each layer only changes what it names. A key that verl does not have, or has and never reads, is refused with its
 path: verl itself accepts both in silence, and a run would then differ from what its files say.
@@ -188,14 +188,15 @@ def _check_batches(config: DictConfig) -> None:
     queries, mini = config.data.train_batch_size, actor.ppo_mini_batch_size
     if queries % mini:
         raise InputError(
-            f"data.train_batch_size ({queries}) must be a multiple of actor_rollout_ref.actor.ppo_mini_batch_size ({mini})"
+            f"data.train_batch_size ({queries}) must be a multiple of "
+            f"actor_rollout_ref.actor.ppo_mini_batch_size ({mini})"
         )
     if actor.use_dynamic_bsz:
         return
     if mini * rollout.n % (ranks * actor.ppo_micro_batch_size_per_gpu):
         raise InputError(
-            f"actor_rollout_ref.actor.ppo_mini_batch_size ({mini}) times actor_rollout_ref.rollout.n ({rollout.n}) must be "
-            "a multiple of actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu "
+            f"actor_rollout_ref.actor.ppo_mini_batch_size ({mini}) times actor_rollout_ref.rollout.n ({rollout.n}) "
+            "must be a multiple of actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu "
             f"({actor.ppo_micro_batch_size_per_gpu}) times the number of ranks ({ranks})"
         )
 
@@ -207,7 +208,7 @@ def _below(key: str, prefixes) -> str | None:
 def _exists(config: DictConfig, key: str) -> bool:
     node: Any = config
     for part in key.split("."):
-        if not isinstance(node, DictConfig) or part not in node.keys():
+        if not isinstance(node, DictConfig) or part not in list(node):
             return False
         node = node._get_node(part)
     return True

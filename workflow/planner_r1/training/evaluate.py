@@ -78,7 +78,8 @@ def _evaluate(spec: EvaluateSpec, report: Callable[[str], None]) -> Path:
     )
     episodes = read_dump(dump) if dump.is_file() else []
     if len(episodes) != rows:
-        raise TrainingError(f"{name}: verl returned {len(episodes)} episodes for {rows} queries; see {spec.work}/verl.log")
+        log = spec.work / "verl.log"
+        raise TrainingError(f"{name}: verl returned {len(episodes)} episodes for {rows} queries; see {log}")
     names = {"model": spec.model, "regime": spec.regime, "seed": spec.seed, "step": spec.step}
     spec.out.parent.mkdir(parents=True, exist_ok=True)
     unfinished = spec.out.with_name(spec.out.name + ".unfinished")

@@ -204,8 +204,7 @@ class _Run:
         save_config(self.config(done, end), config_path)
         self.report(f"{self.spec.name}: steps {done + 1} to {end} of {self.spec.last_step}, starting verl")
         progress, follower = Progress(self.spec.name, self.spec.last_step, self.report), MetricsFollower(metrics)
-        segment = {"number": number, "first_step": done + 1, "asked_step": end, "weights": self.spec.schedule[end - 1]}
-        started = time.time()
+        self._note_segment(number, done + 1, end)
 
         def show_progress():
             for record in follower.new_records():
@@ -223,9 +222,28 @@ class _Run:
             )
         finally:
             show_progress()
-            segment |= {"metrics": metrics.name, "started": _utc(started), "seconds": round(time.time() - started, 1)}
-            with open(self.spec.work / SEGMENTS, "a", encoding="utf-8") as file:
-                file.write(json.dumps(segment) + "\n")
+
+    def _note_segment(self, number: int, first_step: int, asked_step: int) -> None:
+        """Note a segment that is about to start: a process that is killed notes nothing afterwards."""
+        segment = {
+            "number": number,
+            "first_step": first_step,
+            "asked_step": asked_step,
+            "weights": self.spec.schedule[asked_step - 1],
+            "metrics": f"metrics.{number}.jsonl",
+            "started": round(time.time(), 1),
+        }
+        with open(self.spec.work / SEGMENTS, "a", encoding="utf-8") as file:
+            file.write(json.dumps(segment) + "\n")
+
+    def segment_records(self) -> list[dict]:
+        """Every segment with the seconds that it ran, to the last line of its log."""
+        records = list(read_lines(self.spec.work / SEGMENTS))
+        for record in records:
+            ended = self.log_path(record["number"]).stat().st_mtime
+            record["seconds"] = round(max(ended - record["started"], 0), 1)
+            record["started"] = _utc(record["started"])
+        return records
 
     def log_path(self, segment: int) -> Path:
         return self.spec.work / f"verl.{segment}.log"
@@ -274,7 +292,8 @@ class _Run:
         write_lines(spec.out / "metrics.jsonl", ({"step": step, **logged[step]} for step in steps))
         write_lines(spec.out / "validation.jsonl", self._validation_episodes(steps))
         self._copy_checkpoints()
-        segments = list(read_lines(spec.work / SEGMENTS))
+        segments = self.segment_records()
+        seconds = sum(segment["seconds"] for segment in segments)
         path = manifest.write_manifest(
             spec.out,
             {
@@ -284,14 +303,13 @@ class _Run:
                 "settings": _settings(spec),
                 "prompt_template_sha256": prompt_template_hash(spec.train_parquet),
                 "segments": segments,
-                "wall_seconds": round(sum(segment["seconds"] for segment in segments), 1),
+                "wall_seconds": round(seconds, 1),
                 "git_commit": manifest.git_commit(),
                 "versions": manifest.versions(),
                 "config": json.loads((spec.work / f"config.{segments[-1]['number']}.json").read_text(encoding="utf-8")),
             },
         )
-        took = duration(sum(segment["seconds"] for segment in segments))
-        self.report(f"{spec.name}: step {spec.last_step} reached in {took} of training; {path}")
+        self.report(f"{spec.name}: step {spec.last_step} reached in {duration(seconds)} of training; {path}")
         return path
 
     def _validation_episodes(self, steps: Sequence[int]) -> Iterator[dict]:
@@ -342,7 +360,9 @@ def _check(spec: TrainSpec) -> None:
     saved = {*range(spec.save_every, spec.last_step, spec.save_every), *spec.phase_ends}
     for step in spec.exported:
         if step not in saved:
-            raise InputError(f"{spec.name}: step {step} is to be exported but not saved; save_every is {spec.save_every}")
+            raise InputError(
+                f"{spec.name}: step {step} is to be exported but not saved; save_every is {spec.save_every}"
+            )
     for path in (spec.train_parquet, spec.validation_parquet, spec.store):
         if not path.exists():
             raise InputError(f"{path}: no such file or folder")

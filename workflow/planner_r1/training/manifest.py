@@ -13,7 +13,10 @@ from typing import Any
 from planner_r1.training.checkpoints import write_atomically
 
 NAME = "MANIFEST.json"
-PACKAGES = ("planner-r1-repro", "verl", "torch", "transformers", "tensordict", "TransferQueue", "ray", "numpy", "sglang")
+PACKAGES = (
+    *("planner-r1-repro", "verl", "sglang", "torch", "transformers"),
+    *("tensordict", "TransferQueue", "ray", "numpy"),
+)
 
 
 def write_manifest(folder: Path, record: dict[str, Any]) -> Path:

@@ -43,7 +43,7 @@ def run_verl(
     Raises:
         TrainingError: it ended with another status than 0.
     """
-    with _temporary_folder() as temporary, _signals_as_exceptions():
+    with _temporary_folder(work) as temporary, _signals_as_exceptions():
         environment = _environment(work, backend, store, metrics, temporary)
         command = [sys.executable, "-u", "-m", "planner_r1.training.run_verl", str(config.resolve())]
         with open(log, "wb") as output:
@@ -106,13 +106,19 @@ def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary
 
 
 @contextlib.contextmanager
-def _temporary_folder() -> Iterator[Path]:
+def _temporary_folder(work: Path) -> Iterator[Path]:
+    """A folder with a short path; the path is noted in the work folder, for a rerun to remove what a kill left."""
+    note = work / "temporary_folder"
+    if note.is_file():
+        shutil.rmtree(note.read_text(encoding="utf-8"), ignore_errors=True)
     base = tempfile.gettempdir()
     path = Path(tempfile.mkdtemp(prefix="pr1-", dir=base if len(base) <= LONGEST_TEMPORARY_FOLDER else "/tmp"))
+    note.write_text(str(path), encoding="utf-8")
     try:
         yield path
     finally:
         shutil.rmtree(path, ignore_errors=True)
+        note.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -147,4 +153,3 @@ def _marked(work: Path) -> list[int]:
 
 def _is_zombie(process: Path) -> bool:
     return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"
-

@@ -37,4 +37,3 @@ class PlannerTool(BaseTool):
 
     async def execute(self, instance_id: str, parameters: Any, **kwargs) -> tuple[ToolResponse, float, dict]:
         return ToolResponse(text=toolbox().call_text(self.name, parameters)), 0.0, {}
-

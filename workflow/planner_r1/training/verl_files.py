@@ -18,9 +18,7 @@ AGENT_LOOP = "planner_r1"  # the name by which rows and configuration ask for it
 
 def write_tool_config(path: Path) -> None:
     """Write verl's list of tools, from the schemas that the prompt and the tools themselves are made of."""
-    tools = [
-        {"class_name": TOOL_CLASS, "config": {"type": "native"}, "tool_schema": schema} for schema in TOOL_SCHEMAS
-    ]
+    tools = [{"class_name": TOOL_CLASS, "config": {"type": "native"}, "tool_schema": schema} for schema in TOOL_SCHEMAS]
     path.write_text(yaml.safe_dump({"tools": tools}, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
