@@ -49,14 +49,31 @@ def plan_for(query: Query, store: Store) -> Trip | None:
     people = query.people_number or 1
     for modes in _allowed_modes(query):
         ways = ((route, _legs(query, store, route, modes)) for route in _routes(query, store))
-        travels = [(route, legs, sum(_leg_cost(leg, people) for leg in legs)) for route, legs in ways if legs]
-        cheapest = nsmallest(MAX_TRIPS, travels, key=lambda travel: travel[2])
+        travels = [(route, legs) for route, legs in ways if legs]
+        cheapest = nsmallest(MAX_TRIPS, travels, key=lambda travel: sum(_leg_cost(leg, people) for leg in travel[1]))
         for arrival_meals in (2, 1, 0):  # fewer meals on the days of arrival are cheaper
             trips = [_trip(query, store, *travel, arrival_meals) for travel in cheapest]
             affordable = [t for t in trips if t and (query.budget is None or t.cost <= query.budget)]
             if affordable:
                 return min(affordable, key=lambda t: t.cost)
     return None
+
+
+def first_listed(query: Query, store: Store) -> Trip | None:
+    """The trip of a careless planner: whatever each tool lists first, without regard to prices and constraints."""
+    for route in _routes(query, store):
+        ways = [_first_way(store, *ends) for ends in _stages(query, route)]
+        rooms = [_named(store, "accommodations", city, "NAME")[:1] for city in route]
+        meals = [_named(store, "restaurants", city)[:5] for city in route]
+        sights = [_named(store, "attractions", city) for city in route]
+        if all(ways) and all(rooms) and all(len(rows) == 5 for rows in meals) and all(sights):
+            return _assemble(query, route, ways, [room for (room,) in rooms], meals, sights, arrival_meals=2)
+    return None
+
+
+def _first_way(store: Store, origin: str, destination: str, date: str) -> dict | None:
+    ways = (way for mode in ("flight", "self-driving") for way in _ways(store, origin, destination, date, mode))
+    return next(ways, None)
 
 
 def _allowed_modes(query: Query) -> tuple[tuple[str, ...], ...]:
@@ -76,16 +93,19 @@ def _routes(query: Query, store: Store) -> Iterator[tuple[str, ...]]:
     yield from islice(permutations(able, visits), MAX_ROUTES)
 
 
-def _trip(
-    query: Query, store: Store, route: tuple[str, ...], legs: list[dict], legs_cost: int, arrival_meals: int
-) -> Trip | None:
+def _trip(query: Query, store: Store, route: tuple[str, ...], legs: list[dict], arrival_meals: int) -> Trip | None:
     rooms = [_room(query, store, city) for city in route]
     meals = _meals(query, store, route, arrival_meals + 3)
     sights = [_named(store, "attractions", city) for city in route]
     if meals is None or not all(rooms) or not all(sights):
         return None
+    return _assemble(query, route, legs, rooms, meals, sights, arrival_meals)
+
+
+def _assemble(query, route, legs, rooms, meals, sights, arrival_meals: int) -> Trip:
+    """The trip of what was chosen: a leg for each stage, and for each city a room, its meals and sights."""
     people = query.people_number or 1
-    cost = legs_cost + sum(_room_cost(room, people) for room in rooms)
+    cost = sum(_leg_cost(leg, people) for leg in legs) + sum(_room_cost(room, people) for room in rooms)
     cost += sum(row["Average Cost"] * people for city_meals in meals for row in city_meals)
     stays = [_stay(*stay, arrival_meals) for stay in zip(meals, sights, rooms, strict=True)]
     plan = _itinerary(query.org, route, legs, stays)
@@ -120,14 +140,18 @@ def _stay(meals: list[dict], sights: list[dict], room: dict, arrival_meals: int)
     return arrival, {**stay, "accommodation": room["NAME"]}, see[len(first) + 1 :]
 
 
-def _legs(query: Query, store: Store, route: tuple[str, ...], modes: tuple[str, ...]) -> list[dict] | None:
-    """One leg into each city and one home, each by the cheapest of `modes`; None where a leg has no way."""
+def _stages(query: Query, route: tuple[str, ...]) -> Iterator[tuple[str, str, str]]:
+    """Origin, destination and date of each leg: into each city, and home."""
     stops = (query.org, *route, query.org)
-    travel_dates = query.date[::NIGHTS]
+    return zip(stops[:-1], stops[1:], query.date[::NIGHTS], strict=True)
+
+
+def _legs(query: Query, store: Store, route: tuple[str, ...], modes: tuple[str, ...]) -> list[dict] | None:
+    """One leg for each stage, by the cheapest of `modes`; None where a stage has no way."""
     people = query.people_number or 1
     legs = []
-    for origin, destination, date in zip(stops[:-1], stops[1:], travel_dates, strict=True):
-        ways = [way for mode in modes for way in _ways(store, origin, destination, date, mode)]
+    for stage in _stages(query, route):
+        ways = [way for mode in modes for way in _ways(store, *stage, mode)]
         if not ways:
             return None
         legs.append(min(ways, key=lambda way: _leg_cost(way, people)))

@@ -1,9 +1,9 @@
 """Trajectories of the oracle using the tools, as demonstrations for the supervised warm start.
 
 A share of the demonstrations holds mistakes, so that a warmed-up model knows the format but still has something to
-learn from reward. Slips are made here and there. Carelessness is of another kind: a careless expert plans as if the
-query had no constraint but its budget. Where most are careless, a model's likeliest plan ignores the constraints as
-well, though it has seen how to meet them.
+learn from reward. Slips are made here and there. Carelessness is of another kind: a careless expert takes whatever is
+listed first. Where most are careless, a model's likeliest plan is careless as well, though it has seen how to heed
+prices and constraints.
 """
 
 from __future__ import annotations
@@ -11,19 +11,13 @@ from __future__ import annotations
 import json
 import random
 from copy import deepcopy
-from dataclasses import replace
 
-from planner_r1.agent.oracle import Trip, plan_for
-from planner_r1.queries import CONSTRAINTS, Query
+from planner_r1.agent.oracle import Trip
+from planner_r1.queries import Query
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import Toolbox
 
 MEALS = ("breakfast", "lunch", "dinner")
-
-
-def careless_trip(query: Query, store: Store) -> Trip | None:
-    """The trip of an expert that heeds the budget and nothing else of the constraints."""
-    return plan_for(replace(query, local_constraint=dict.fromkeys(CONSTRAINTS)), store)
 
 
 def demonstration(query: Query, trip: Trip, store: Store, rng: random.Random, slip_rate: float) -> list[dict]:
