@@ -14,7 +14,7 @@ from planner_r1.training.config import compose_config, save_config
 from planner_r1.training.episodes import read_dump, write_lines
 from planner_r1.training.launch import absolute, common_values, locked
 from planner_r1.training.process import TrainingError, end_all, run_verl
-from planner_r1.training.progress import duration
+from planner_r1.training.progress import duration, say
 from planner_r1.training.rows import row_count
 from planner_r1.training.verl_files import write_agent_loop_config, write_tool_config
 
@@ -44,7 +44,7 @@ class EvaluateSpec:
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
-def evaluate_checkpoint(spec: EvaluateSpec, report: Callable[[str], None] = print) -> Path:
+def evaluate_checkpoint(spec: EvaluateSpec, report: Callable[[str], None] = say) -> Path:
     """Run one episode a query and write the trajectories, ordered by query. Returns the path of the file.
 
     Raises:

@@ -28,7 +28,7 @@ from planner_r1.training import checkpoints, manifest
 from planner_r1.training.config import BACKENDS, compose_config, save_config
 from planner_r1.training.episodes import read_dump, read_lines, write_lines
 from planner_r1.training.process import TrainingError, end_all, run_verl, tail
-from planner_r1.training.progress import MetricsFollower, Progress, duration
+from planner_r1.training.progress import MetricsFollower, Progress, duration, say
 from planner_r1.training.rows import prompt_template_hash, row_count
 from planner_r1.training.verl_files import AGENT_LOOP, write_agent_loop_config, write_tool_config
 
@@ -86,7 +86,7 @@ class TrainSpec:
         return [sum(p["steps"] for p in self.phases[: i + 1]) for i in range(len(self.phases))]
 
 
-def train(spec: TrainSpec, report: Callable[[str], None] = print) -> Path:
+def train(spec: TrainSpec, report: Callable[[str], None] = say) -> Path:
     """Run or continue a run until it is whole, and write its outputs. Returns the path of MANIFEST.json.
 
     Raises:

@@ -10,6 +10,11 @@ from typing import Any
 VALIDATION = "val-core/"
 
 
+def say(line: str) -> None:
+    """Print a line at once, also where the output is no terminal."""
+    print(line, flush=True)
+
+
 class MetricsFollower:
     """Reads the lines that were added to a growing file of metrics since the last look."""
 
@@ -32,7 +37,7 @@ class MetricsFollower:
 class Progress:
     """Turns records of metrics into lines for a person: step, reward, pass rate, time a step, time left."""
 
-    def __init__(self, name: str, last_step: int, report: Callable[[str], None] = print):
+    def __init__(self, name: str, last_step: int, report: Callable[[str], None] = say):
         self._name, self._last, self._report = name, last_step, report
         self._seconds: list[float] = []
 
