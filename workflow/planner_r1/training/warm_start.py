@@ -209,7 +209,7 @@ def _fine_tune(spec: WarmStartSpec, model: Qwen3ForCausalLM, dataset: list[dict]
         dataloader_pin_memory=False,
     )
     optimizer = MuonWithAdamW(model, spec.learning_rate)
-    trainer = Trainer(
+    trainer = _OwnTokenTrainer(
         model=model,
         args=arguments,
         train_dataset=dataset,
@@ -219,6 +219,16 @@ def _fine_tune(spec: WarmStartSpec, model: Qwen3ForCausalLM, dataset: list[dict]
     )
     result = trainer.train()
     return result.global_step, result.training_loss
+
+
+class _OwnTokenTrainer(Trainer):
+    """Computes logits for the assistant's own tokens alone: four tokens in five are read, not written."""
+
+    def compute_loss(self, model, inputs, return_outputs=False, num_items_in_batch=None):
+        hidden = model.base_model(input_ids=inputs["input_ids"], use_cache=False).last_hidden_state[:, :-1]
+        labels = inputs["labels"][:, 1:]
+        own = labels != IGNORED
+        return torch.nn.functional.cross_entropy(model.lm_head(hidden[own]), labels[own])
 
 
 class _Check(TrainerCallback):
