@@ -256,7 +256,7 @@ def scored(query, answer, weights, calls=()):
 
 def test_the_oracles_answer_earns_everything(study, store):
     query = study.train_queries[0]
-    messages = demonstration(query, plan_for(query, store), store, random.Random(0), mistake_rate=0.0)
+    messages = demonstration(query, plan_for(query, store), store, random.Random(0), slip_rate=0.0)
     for weights, most in ((STAGE1, 5.0), ([0, 0, 1, 1, 1], 3.0), ([0, 0, 0, 0, 1], 1.0)):
         result = scored(query, messages[-1]["content"], weights)
         assert result["score"] == most

@@ -55,13 +55,13 @@ class WarmStartSpec:
     head_dim: int = 32
     vocabulary: int = 2048
     context: int = 1024
-    max_steps: int = 160
+    max_steps: int = 300
     batch_size: int = 8
     learning_rate: float = 3e-3
-    careless: float = 0.7
-    slips: float = 0.05
+    careless: float = 0.6
+    slips: float = 0.03
     target_pass: float = 0.2
-    check_every: int = 40
+    check_every: int = 100
     check_queries: int = 48
     max_tool_reply: int = 4096
 
