@@ -36,8 +36,8 @@ def qwen3_text(messages: list[dict]) -> str:
     tools = "\n".join(json.dumps(tool) for tool in TOOL_SCHEMAS)
     instructions = (
         "# Tools\n\nYou may call one or more functions to assist with the user query.\n\nYou are provided with "
-        "function signatures within <tools></tools> XML tags:\n<tools>\n</tools>\n\nFor each function call, return a json "
-        "object "
+        "function signatures within <tools></tools> XML tags:\n<tools>\n</tools>\n\nFor each function call, "
+        "return a json object "
         'with function name and arguments within <tool_call></tool_call> XML tags:\n<tool_call>\n{"name": '
         '<function-name>, "arguments": <args-json-object>}\n</tool_call>'
     )
