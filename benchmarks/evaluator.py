@@ -18,6 +18,8 @@ import time
 from pathlib import Path
 
 import numpy as np
+from sandbox import DATABASE, bar, lay_out_small_tables, write_flights
+
 from planner_r1.agent.oracle import plan_for
 from planner_r1.evaluator import evaluate
 from planner_r1.queries import Query, load_queries
@@ -25,7 +27,6 @@ from planner_r1.reward import sub_rewards
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import DESCRIPTION, Store
 from planner_r1.sandbox.tables import FLIGHTS
-from sandbox import DATABASE, bar, lay_out_small_tables, write_flights
 
 FLIGHTS_OF_FULL_SIZE = 3_800_000
 REAL = DATABASE.parent

@@ -22,9 +22,10 @@ from collections import deque
 
 import numpy as np
 import torch
+from transformers import Qwen3Config, Qwen3ForCausalLM
+
 from planner_r1.training.cpu.engine import Engine, Request
 from planner_r1.training.cpu.sampling import SamplingParameters
-from transformers import Qwen3Config, Qwen3ForCausalLM
 
 PROMPTS, SAMPLES, VOCABULARY, SLOTS, MAX_LENGTH = 8, 8, 1000, 64, 800
 ENGINE_ROUNDS, GENERATE_ROUNDS = 7, 3

@@ -19,6 +19,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tables import FLIGHTS

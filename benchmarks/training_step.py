@@ -21,10 +21,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import planner_r1.training.cpu  # noqa: F401  sets the platform before other modules of verl are imported
 import torch
-from planner_r1.training.cpu.attention import TRAINING_ATTENTION
-from planner_r1.training.cpu.training_engine import CpuTrainingEngine
 from rollout import VOCABULARY, make_model
 from tensordict import TensorDict
 from verl.trainer.config import CheckpointConfig
@@ -33,6 +30,10 @@ from verl.utils import tensordict_utils as tu
 from verl.workers.config import ActorConfig, FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig
 from verl.workers.engine import FSDPEngineWithLMHead
 from verl.workers.utils.losses import ppo_loss
+
+import planner_r1.training.cpu  # noqa: F401  sets the platform before other modules of verl are imported
+from planner_r1.training.cpu.attention import TRAINING_ATTENTION
+from planner_r1.training.cpu.training_engine import CpuTrainingEngine
 
 EPISODES, PROMPT, MICRO_BATCH, ROUNDS = 64, 120, 16, 3
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from helpers.small_world import write_small_world
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store

@@ -11,6 +11,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
+
 from helpers.tiny_model import make_tiny_study
 from planner_r1.training import process
 from planner_r1.training.episodes import END_REASONS, SUB_REWARDS, read_lines
@@ -191,8 +192,9 @@ def test_an_export_is_a_model_that_others_load(uninterrupted, study):
 
 def test_an_evaluation_says_what_transformers_would_say(uninterrupted, study, tmp_path):
     import torch
-    from planner_r1.sandbox.tools import TOOL_SCHEMAS
     from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from planner_r1.sandbox.tools import TOOL_SCHEMAS
 
     folder = uninterrupted.out / "checkpoints" / f"step{STEPS}"
     out = evaluate_checkpoint(

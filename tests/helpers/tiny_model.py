@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from transformers import Qwen3Config, Qwen3ForCausalLM
+
 from planner_r1.agent.query_generator import QuerySpec, draw_queries
 from planner_r1.queries import Query
 from planner_r1.sandbox.builder import build
@@ -13,7 +15,6 @@ from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
 from planner_r1.training.rows import write_parquet
 from planner_r1.training.tokenizer import learn_tokenizer
-from transformers import Qwen3Config, Qwen3ForCausalLM
 
 TEMPLATE = "Plan a trip with the tools. Answer in <answer></answer>."
 

@@ -7,9 +7,10 @@ from copy import deepcopy
 from dataclasses import replace
 
 import pytest
-from helpers import small_world
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from helpers import small_world
 from parity.reference_evaluator import Tables, reference
 from planner_r1.evaluator import evaluate
 from planner_r1.queries import CONSTRAINTS, load_queries

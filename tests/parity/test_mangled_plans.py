@@ -5,6 +5,7 @@ import random
 from copy import deepcopy
 
 import pytest
+
 from helpers.small_world import AGENT_PLAN, five_days, query, three_days
 from planner_r1.evaluator import COMMONSENSE, HARD, evaluate
 from planner_r1.evaluator.holes import holes

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from planner_r1.evaluator import COMMONSENSE, evaluate
 from planner_r1.queries import Query, load_queries
 

@@ -1,6 +1,7 @@
 """A given model is linked, not copied, and a folder that holds no whole model is refused."""
 
 import pytest
+
 from planner_r1.errors import InputError
 from planner_r1.training.base_model import link_model
 

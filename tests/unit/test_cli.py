@@ -5,6 +5,7 @@ import shutil
 import sys
 
 import pytest
+
 from helpers.small_world import AGENT_PLAN, THREE_DAYS_COST, five_days, query, three_days
 from planner_r1 import cli
 from planner_r1.evaluator import COMMONSENSE, HARD

@@ -8,14 +8,11 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
-import planner_r1.training.cpu  # noqa: F401  registers everything
 import pytest
 import torch
 import verl.utils.distributed as distributed
 import verl.utils.fsdp_utils as fsdp_utils
 import verl.utils.torch_functional as torch_functional
-from planner_r1.training.cpu import replay_buffer, rollout
-from planner_r1.training.cpu.replay_buffer import FastReplayBuffer
 from verl.plugin.platform import PlatformBase, get_platform
 from verl.utils.device import get_device_name, get_torch_device
 from verl.utils.import_utils import load_extern_object
@@ -23,6 +20,10 @@ from verl.workers.rollout.base import get_rollout_class
 from verl.workers.rollout.llm_server import LLMServerClient
 from verl.workers.rollout.replica import RolloutReplica, get_rollout_replica_class
 from verl.workers.rollout.router import GlobalRequestLoadBalancer
+
+import planner_r1.training.cpu  # noqa: F401  registers everything
+from planner_r1.training.cpu import replay_buffer, rollout
+from planner_r1.training.cpu.replay_buffer import FastReplayBuffer
 
 
 def source_of(module) -> str:

@@ -1,8 +1,9 @@
 """The norm against the definition, in double precision, gradients included."""
 
 import torch
-from planner_r1.training.cpu.rms_norm import _RMSNorm, replace_rms_norms
 from tiny_qwen3 import make_model
+
+from planner_r1.training.cpu.rms_norm import _RMSNorm, replace_rms_norms
 
 
 def test_values_and_gradients_are_those_of_the_definition():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import torch
+
 from planner_r1.training.cpu.sampling import SamplingParameters, sample
 
 DRAWS = 40_000

@@ -4,10 +4,8 @@ import copy
 import os
 
 import numpy as np
-import planner_r1.training.cpu  # noqa: F401  sets the platform before other modules of verl are imported
 import pytest
 import torch
-from planner_r1.training.cpu.training_engine import CpuTrainingEngine, loss_positions
 from tensordict import TensorDict
 from tiny_qwen3 import VOCABULARY, make_model
 from verl.trainer.config import CheckpointConfig
@@ -15,6 +13,9 @@ from verl.utils import distributed
 from verl.utils import tensordict_utils as tu
 from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig
 from verl.workers.engine import EngineRegistry, FSDPEngineWithLMHead
+
+import planner_r1.training.cpu  # noqa: F401  sets the platform before other modules of verl are imported
+from planner_r1.training.cpu.training_engine import CpuTrainingEngine, loss_positions
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The eight commonsense rules, one change to a good plan at a time."""
 
 import pytest
+
 from helpers.small_world import five_days, query, three_days
 from planner_r1.evaluator import COMMONSENSE, evaluate
 

@@ -1,6 +1,7 @@
 """The five hard rules and the cost."""
 
 import pytest
+
 from helpers.small_world import FIVE_DAYS_COST, THREE_DAYS_COST, five_days, query, three_days
 from planner_r1.errors import InputError
 from planner_r1.evaluator import HARD, evaluate

@@ -5,6 +5,7 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from planner_r1.evaluator.reading import Day, attractions, from_to, mode_of_day, mode_to_look_up, name_and_city
 
 FROM_TO = re.compile(r"from\s+(.+?)\s+to\s+([^,]+)")

@@ -1,6 +1,7 @@
 """The strict profile, and the holes that let a plan pass the official one."""
 
 import pytest
+
 from helpers.small_world import query, three_days
 from planner_r1.evaluator import evaluate
 from planner_r1.evaluator.holes import holes

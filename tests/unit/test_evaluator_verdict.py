@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from helpers.small_world import query, three_days
 from planner_r1.evaluator import COMMONSENSE, HARD, RATES, Verdict, evaluate, rates
 from planner_r1.evaluator.rates import constraints_asked

@@ -5,6 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
+
 from planner_r1.agent.oracle import first_listed, plan_for
 from planner_r1.agent.query_generator import CONSTRAINT_KINDS, QuerySpec, draw_queries
 from planner_r1.agent.trajectories import answer_text, demonstration, tool_calls, with_slips

@@ -4,8 +4,9 @@ import json
 
 import matplotlib.colors
 import pytest
-from helpers.made_up_study import study, validations
 from PIL import Image
+
+from helpers.made_up_study import study, validations
 from planner_r1.errors import InputError
 from planner_r1.paper import learning
 from planner_r1.paper.curves import Validation, curve, load_validations

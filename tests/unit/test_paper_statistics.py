@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from planner_r1.paper.statistics import Estimate, paired_bootstrap, t_interval
 from scipy import stats
+
+from planner_r1.paper.statistics import Estimate, paired_bootstrap, t_interval
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=12))

@@ -3,6 +3,7 @@
 import csv
 
 import pytest
+
 from helpers.made_up_study import metrics, study
 from planner_r1.paper import tables
 from planner_r1.paper.reference import reference

@@ -4,11 +4,12 @@ import json
 from copy import deepcopy
 
 import pytest
-from helpers.small_world import AGENT_PLAN as PLAN
-from helpers.small_world import five_days, three_days
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+
+from helpers.small_world import AGENT_PLAN as PLAN
+from helpers.small_world import five_days, three_days
 from planner_r1.plan import PLAN_SCHEMA, parse_answer, to_official
 from planner_r1.plan.answer import MAX_ANSWER
 from planner_r1.plan.schema import SCHEMA_FILE, schema_fault

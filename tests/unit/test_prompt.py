@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from planner_r1.agent.prompt import load_template, render_messages, template_hash
 from planner_r1.errors import InputError
 from planner_r1.plan import PLAN_SCHEMA

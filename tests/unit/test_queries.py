@@ -3,6 +3,7 @@
 import json
 
 import pytest
+
 from planner_r1.errors import InputError
 from planner_r1.queries import Query, load_queries, save_queries
 

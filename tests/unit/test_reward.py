@@ -4,6 +4,7 @@ import json
 from copy import deepcopy
 
 import pytest
+
 from helpers.small_world import AGENT_PLAN as PLAN
 from helpers.small_world import query
 from planner_r1.errors import InputError

@@ -6,6 +6,7 @@ import warnings
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from planner_r1.sandbox.calculator import CalculatorError, calculate
 
 NUMBERS = st.integers(0, 10_000) | st.floats(0, 10_000, allow_nan=False).map(lambda x: round(x, 2))

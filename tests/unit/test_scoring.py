@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
+
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.query_generator import QuerySpec, draw_queries
 from planner_r1.errors import InputError

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from planner_r1.agent.query_generator import QuerySpec
 from planner_r1.errors import InputError
 from planner_r1.sandbox.synthetic import WorldSpec

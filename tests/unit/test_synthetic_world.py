@@ -4,6 +4,7 @@ import csv
 from pathlib import Path
 
 import pytest
+
 from planner_r1.errors import InputError
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store

@@ -4,6 +4,7 @@ import json
 import struct
 
 import pytest
+
 from planner_r1.training import checkpoints as c
 
 

@@ -3,6 +3,7 @@
 import pytest
 import yaml
 from omegaconf import OmegaConf
+
 from planner_r1.errors import InputError
 from planner_r1.training import config as c
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+
 from planner_r1.errors import InputError
 from planner_r1.training import checkpoints, launch, manifest
 from planner_r1.training.config import load_config

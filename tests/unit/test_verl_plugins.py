@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
+
 from helpers.tiny_model import TEMPLATE, make_tiny_study
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import template_hash
@@ -64,10 +65,11 @@ def play(study, store, tokenizer, tmp_path):
     """Run an episode of a scripted model; returns verl's output of it and the script."""
     import hydra
     from omegaconf import OmegaConf
-    from planner_r1.training.config import compose_config
     from verl.experimental.agent_loop.agent_loop import DictConfigWrap, ToolListWrap
     from verl.tools.tool_registry import load_all_tools
     from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    from planner_r1.training.config import compose_config
 
     write_tool_config(tmp_path / "tools.yaml")
     write_agent_loop_config(tmp_path / "loops.yaml")
@@ -321,8 +323,9 @@ def test_a_line_cut_short_by_a_kill_is_not_read(tmp_path):
 
 
 def test_rows_are_what_verl_reads(study, tokenizer):
-    from planner_r1.training.config import compose_config
     from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    from planner_r1.training.config import compose_config
 
     config = compose_config("cpu", {"data.filter_overlong_prompts": False}, {})
     item = RLHFDataset(str(study.train), tokenizer, config.data)[2]
@@ -344,8 +347,9 @@ def test_equal_queries_give_equal_files_that_know_their_template(study, tmp_path
 
 
 def test_the_trainer_is_verls_own_in_all_but_its_records():
-    from planner_r1.training import trainer
     from verl.trainer.ppo.v1 import get_trainer_cls
+
+    from planner_r1.training import trainer
 
     assert get_trainer_cls(trainer.MODE) is trainer.PlannerTrainer
     replaced = {"__init__", "_init_dataloader", "_compute_metrics", "_val_metrics_update", "_dump_generations"}

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from planner_r1.training import process
 
 FOREVER = (

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from planner_r1.training.turns import has_answer, read_tool_calls
 
 

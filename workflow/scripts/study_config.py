@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import yaml
+
 from planner_r1.rule_log import rule_log
 
 with rule_log(snakemake.log[0]):
