@@ -3,8 +3,8 @@
 import pytest
 import torch
 import torch.nn.functional as F
-from tiny_qwen3 import VOCABULARY, make_model
 
+from helpers.tiny_qwen3 import VOCABULARY, make_model
 from planner_r1.training.cpu.attention import TRAINING_ATTENTION, causal_attention
 
 LENGTHS = [37, 1, 120, 64, 2, 81]

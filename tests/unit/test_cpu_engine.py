@@ -5,8 +5,8 @@ from collections import deque
 import numpy as np
 import pytest
 import torch
-from tiny_qwen3 import VOCABULARY, make_model
 
+from helpers.tiny_qwen3 import VOCABULARY, make_model
 from planner_r1.training.cpu import engine as engine_module
 from planner_r1.training.cpu.engine import Engine, Request
 from planner_r1.training.cpu.sampling import SamplingParameters

@@ -1,8 +1,8 @@
 """The norm against the definition, in double precision, gradients included."""
 
 import torch
-from tiny_qwen3 import make_model
 
+from helpers.tiny_qwen3 import make_model
 from planner_r1.training.cpu.rms_norm import _RMSNorm, replace_rms_norms
 
 

@@ -5,10 +5,10 @@ import asyncio
 import numpy as np
 import pytest
 import torch
-from tiny_qwen3 import VOCABULARY, make_model
 from verl.workers.config import HFModelConfig, RolloutConfig
 from verl.workers.config.rollout import CheckpointEngineConfig
 
+from helpers.tiny_qwen3 import VOCABULARY, make_model
 from planner_r1.training.cpu.rollout import EngineFailed, RolloutServer, ServerAdapter
 
 PARAMETERS = {"temperature": 1.0, "top_p": 1.0, "top_k": -1, "repetition_penalty": 1.0, "logprobs": True}

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from tensordict import TensorDict
-from tiny_qwen3 import VOCABULARY, make_model
 from verl.trainer.config import CheckpointConfig
 from verl.utils import distributed
 from verl.utils import tensordict_utils as tu
@@ -15,6 +14,7 @@ from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelCo
 from verl.workers.engine import EngineRegistry, FSDPEngineWithLMHead
 
 import planner_r1.training.cpu  # noqa: F401  sets the platform before other modules of verl are imported
+from helpers.tiny_qwen3 import VOCABULARY, make_model
 from planner_r1.training.cpu.training_engine import CpuTrainingEngine, loss_positions
 
 

@@ -5,8 +5,8 @@ import json
 import os
 
 import pytest
-import small_database as small
 
+from helpers import small_database as small
 from planner_r1.errors import InputError
 from planner_r1.sandbox import builder
 from planner_r1.sandbox.builder import build

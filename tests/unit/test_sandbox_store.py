@@ -9,10 +9,10 @@ import sys
 
 import pandas as pd
 import pytest
-import small_database as small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from helpers import small_database as small
 from planner_r1.errors import InputError
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Leg, Store, bare_city

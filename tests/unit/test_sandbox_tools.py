@@ -5,11 +5,11 @@ import json
 import re
 
 import pytest
-import small_database as small
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
+from helpers import small_database as small
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox

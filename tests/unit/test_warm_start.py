@@ -16,6 +16,7 @@ from planner_r1.errors import InputError
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
+from planner_r1.sandbox.tools import TOOL_SCHEMAS
 from planner_r1.training.optimizer import MUON_FACTOR, MuonWithAdamW
 from planner_r1.training.practice import pass_rate
 from planner_r1.training.tokenizer import SPECIAL, TAGS, learn_tokenizer
@@ -134,3 +135,26 @@ def test_a_schedule_reaches_both_optimisers():
     assert all(not torch.equal(a, b) for a, b in zip(before, model.parameters(), strict=True))
     optimizer.zero_grad()
     assert all(p.grad is None for p in model.parameters())
+
+
+def test_a_demonstration_is_tokenized_as_the_trainer_tokenizes_the_same_episode(world, tokenizer):
+    """A model warmed up on other tokens than those the trainer shows it would have to learn the format again."""
+    from verl.utils.tokenizer.continuous_token_wiring import create_continuous_token_builder
+
+    store, queries = world
+    builder = create_continuous_token_builder(tokenizer, hf_model_type="qwen3")
+    renderer = _Renderer(tokenizer, 4096)
+    for query in queries:
+        said = demonstration(query, plan_for(query, store), store, random.Random(0), slip_rate=0)
+        messages = [{"role": "system", "content": TEMPLATE}, {"role": "user", "content": query.query}]
+        ids = builder.build_initial_tokens(messages, tools=TOOL_SCHEMAS)
+        for message in said:
+            grown = [*messages, message]
+            if message["role"] == "assistant":
+                own = tokenizer.encode(message["content"] + tokenizer.eos_token, add_special_tokens=False)
+                ids = builder.merge_assistant_tokens(ids, own).token_ids
+            else:
+                ids = builder.merge_context_tokens(messages, grown, ids, tools=TOOL_SCHEMAS).token_ids
+            messages = grown
+        opening = messages[:2]
+        assert renderer.example(opening + said)["input_ids"] == ids
