@@ -30,8 +30,15 @@ app = typer.Typer(
     rich_markup_mode=None,
 )
 
-TOOL_NAMES = [schema["function"]["name"] for schema in TOOL_SCHEMAS]
 TEST_QUERIES = 1_000  # the official test split, which the leaderboard scores
+
+
+def _tools_help() -> str:
+    """Every tool with its arguments and what it does, from the schemas that the agent is given."""
+    tools = [schema["function"] for schema in TOOL_SCHEMAS]
+    calls = (f"{t['name']}({', '.join(t['parameters']['properties'])})" for t in tools)
+    lines = (f"{call}\n    {tool['description']}" for call, tool in zip(calls, tools, strict=True))
+    return "\b\nTools:\n" + "\n".join(lines)
 
 
 class Profile(StrEnum):
@@ -85,7 +92,7 @@ def score(
         print(f"{missing} of {len(asked)} queries have no plan in {plans}: the rates are over the plans given")
 
 
-@app.command(epilog=f"Tools: {', '.join(TOOL_NAMES)}.")
+@app.command(epilog=_tools_help())
 def tool(
     name: Annotated[str, typer.Argument(help="Name of the tool.")],
     arguments: Annotated[str, typer.Argument(help="Its arguments, a JSON object.")],
