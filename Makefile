@@ -23,7 +23,7 @@ demo: install
 	@cat results/quick/summary.md
 
 smoke: install
-	$(BIN)/snakemake --cores $(CORES) --configfile config/smoke.yaml all
+	$(BIN)/snakemake --cores $(CORES) all --configfile config/smoke.yaml
 	@cat results/smoke/summary.md
 
 test: install

@@ -1,5 +1,5 @@
 # The whole study as one DAG: sandbox -> queries -> runs -> checkpoints -> scores -> tables and figures.
-# Run from this folder:  snakemake -c all [--configfile config/laptop.yaml] [TARGET]
+# Run from this folder:  snakemake -c 2 [TARGET] [--configfile config/laptop.yaml]
 import sys
 from pathlib import Path
 

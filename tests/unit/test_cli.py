@@ -264,3 +264,35 @@ def test_help_of_tool_names_the_tools(run):
 def test_wrong_usage_is_told_without_a_traceback(run, arguments):
     status, _, err = run(*arguments)
     assert status == 2 and "Traceback" not in err
+
+
+def test_files_and_worlds_that_do_not_belong_together_are_refused(run, files, tmp_path):
+    files.write(line(1, three_days()))
+    before = files.plans.read_bytes()
+    same = ["--plans", files.plans, "--queries", files.queries, "--database", files.options()[5], "--out", files.plans]
+    status, _, said = run("score", *same)
+    assert status == 2 and "is read as well" in said
+    assert files.plans.read_bytes() == before
+
+    other = files.plans.read_text(encoding="utf-8").replace('"idx"', '"query": "Another question", "idx"', 1)
+    (tmp_path / "other.jsonl").write_text(other, encoding="utf-8")
+    options = [tmp_path / "other.jsonl" if option == files.plans else option for option in files.options()]
+    status, _, said = run("score", *options)
+    assert status == 2 and "another split" in said
+
+    elsewhere = files.queries.read_text(encoding="utf-8").replace("Dorn", "Nowhere")
+    (tmp_path / "elsewhere.jsonl").write_text(elsewhere, encoding="utf-8")
+    options = [tmp_path / "elsewhere.jsonl" if option == files.queries else option for option in files.options()]
+    status, _, said = run("score", *options)
+    assert status == 2 and "Nowhere" in said
+
+
+def test_an_output_that_is_no_regular_file_is_left_alone(run, files, tmp_path):
+    files.write(line(1, three_days()))
+    options = [*files.options()[:-1], tmp_path]
+    status, _, said = run("score", *options)
+    assert status == 2 and "no regular file" in said
+    link = tmp_path / "link.jsonl"
+    link.symlink_to(tmp_path / "target.jsonl")
+    status, _, _ = run("score", *files.options()[:-1], link)
+    assert status == 0 and link.is_symlink() and (tmp_path / "target.jsonl").is_file()

@@ -12,11 +12,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from planner_r1.databases import open_database
+from planner_r1.databases import check_places, open_database
 from planner_r1.errors import InputError
 from planner_r1.evaluator import RATES
 from planner_r1.evaluator.profiles import HOLES
-from planner_r1.plan_files import Scores, read_lines, score_lines, write_lines
+from planner_r1.plan_files import Scores, check_output, read_lines, score_lines, write_lines
 from planner_r1.queries import load_queries
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
@@ -83,8 +83,10 @@ def score(
     reason, and reasons by constraint. With --profile both these are the official answers; the strict ones stand in the
     same form under strict, and holes names what lets the plan pass the official rules only.
     """
+    check_output(out, plans, queries)
     asked = load_queries(queries)
     store = open_database(database)
+    check_places(asked, store)
     scores = score_lines(lines := read_lines(plans, asked, store), asked, store, profile.value)
     write_lines(out, scores.records)
     _print_scores(scores)
@@ -129,8 +131,10 @@ def submission(
     answer without a valid plan counts as not delivered. So does a plan on which the official evaluator raises, since
     it would end the scoring of the whole file; such plans are named.
     """
+    check_output(out, trajectories, queries)
     asked = load_queries(queries)
     store = open_database(database)
+    check_places(asked, store)
     records, notes = make_submission(read_lines(trajectories, asked, store), asked, store)
     write_lines(out, records)
     for note in notes:

@@ -9,9 +9,11 @@ import os
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from planner_r1.errors import InputError
+from planner_r1.queries import Query
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import DESCRIPTION, FORMAT, Store
 from planner_r1.sandbox.tables import CITIES_FILE, TABLES
@@ -40,6 +42,19 @@ def open_database(folder: str | Path) -> Store:
     build(folder, kept)
     _clear(kept)
     return Store.open(kept)
+
+
+def check_places(queries: Sequence[Query], store: Store) -> None:
+    """Refuse queries that are plainly about another world, which would score plausible zeros.
+
+    Raises:
+        InputError: the store knows the origin of none of them.
+    """
+    if queries and not any(query.org in store.places for query in queries):
+        raise InputError(
+            f"the database knows the origin of none of the {len(queries)} queries (the first starts in "
+            f"{queries[0].org}); it is another world's: see --database and --queries"
+        )
 
 
 def _shelf(folder: Path) -> Path:

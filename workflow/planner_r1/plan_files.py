@@ -57,6 +57,7 @@ def read_lines(path: str | Path, queries: Sequence[Query], store: Store) -> list
         where = f"{path}, line {number}"
         record = _record(where, text)
         idx = _idx(where, record, len(queries))
+        _check_text(where, record, queries[idx - 1])
         if "answer" in record:
             lines.append(_from_answer(where, idx, record["answer"], store))
         elif "plan" in record:
@@ -99,6 +100,16 @@ def _idx(where: str, record: dict, queries: int) -> int:
     if not 1 <= idx <= queries:
         raise InputError(f"{where}: there is no query {idx}; the file of queries holds numbers 1 to {queries}")
     return idx
+
+
+def _check_text(where: str, record: dict, query: Query) -> None:
+    """A line that repeats its query's text must be about the query that its number stands for."""
+    text = record.get("query")
+    if isinstance(text, str) and text != query.query:
+        raise InputError(
+            f"{where}: its 'query' is not that of query {query.idx} in the file of queries ({query.query[:60]!r}...); "
+            "are these the queries of another split?"
+        )
 
 
 def _from_answer(where: str, idx: int, answer, store: Store) -> Line:
@@ -146,9 +157,26 @@ def _judge(line: Line, query: Query, store: Store, profile: str) -> Verdict:
     return verdict
 
 
+def check_output(out: Path, *inputs: Path) -> None:
+    """Refuse to overwrite what is read.
+
+    Raises:
+        InputError: `out` is one of `inputs`.
+    """
+    for path in inputs:
+        if out.exists() and path.exists() and out.samefile(path):
+            raise InputError(f"{out}: is read as well; name another file for the output")
+
+
 def write_lines(path: str | Path, records: Iterable[dict]) -> None:
-    """Write JSON lines, whole or not at all."""
-    path = Path(path)
+    """Write JSON lines, whole or not at all.
+
+    Raises:
+        InputError: the path cannot be written, or is there and no regular file (a device, a folder).
+    """
+    path = Path(path).resolve()  # a link is followed, not replaced
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is there and no regular file; name a file for the output")
     unfinished = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -67,6 +67,8 @@ def load_queries(path: str | Path) -> list[Query]:
         rows = list(_csv_rows(path) if path.suffix == ".csv" else _jsonl_rows(path))
     except FileNotFoundError:
         raise InputError(f"{path}: no such file of queries (JSON lines or CSV expected)") from None
+    except OSError as e:
+        raise InputError(f"{path}: cannot be read ({e.strerror}); a file of queries is expected") from None
     except UnicodeDecodeError as e:
         raise InputError(f"{path}: not UTF-8 text ({e.reason} at byte {e.start}); save the file as UTF-8") from None
     if not rows:

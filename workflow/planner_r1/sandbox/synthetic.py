@@ -49,6 +49,8 @@ class WorldSpec:
 
     def check(self) -> None:
         """Raise InputError for a world that cannot be made."""
+        if self.seed < 0:
+            raise InputError(f"world: 'seed' must be 0 or more, found {self.seed}")
         if not 2 <= self.cities <= len(names.CITIES):
             raise InputError(f"world: 'cities' must lie between 2 and {len(names.CITIES)}, found {self.cities}")
         if not 1 <= self.states <= min(self.cities, len(names.STATES)):
@@ -77,6 +79,10 @@ def write_world(spec: WorldSpec, out: Path) -> None:
     """
     spec.check()
     out = Path(out)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InputError(f"{out}: cannot be made ({fault.strerror}); name a folder for the world") from None
     rng = np.random.default_rng(spec.seed)
     cities = [str(c) for c in rng.permutation(names.CITIES)[: spec.cities]]
     states = [str(s) for s in rng.permutation(names.STATES)[: spec.states]]

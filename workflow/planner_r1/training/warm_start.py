@@ -8,6 +8,7 @@ sparse reward, one that always passes has nothing left to learn.
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -193,7 +194,7 @@ def _collate(pad: int) -> Callable[[list[dict]], dict[str, torch.Tensor]]:
 
 def _fine_tune(spec: WarmStartSpec, model: Qwen3ForCausalLM, dataset: list[dict], check: _Check) -> tuple[int, float]:
     arguments = TrainingArguments(
-        output_dir="unused",
+        output_dir=tempfile.gettempdir(),  # nothing is saved there
         max_steps=spec.max_steps,
         per_device_train_batch_size=spec.batch_size,
         learning_rate=spec.learning_rate,
