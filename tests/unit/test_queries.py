@@ -40,6 +40,12 @@ def test_what_is_saved_is_read_back(tmp_path):
     assert [Query.from_json(json.loads(json.dumps(q.to_json()))) for q in queries] == queries
 
 
+def test_a_byte_order_mark_is_no_fault(tmp_path):
+    path = write(tmp_path / "q.jsonl", [ROW])
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert len(load_queries(path)) == 1
+
+
 def test_the_csv_layout_and_a_hidden_test_split(tmp_path):
     text = "org,dest,days,date,query,level,reference_information\nA,B,3,\"['d1', 'd2', 'd3']\",Go,easy,\"x, y\"\n"
     (tmp_path / "test.csv").write_text(text, encoding="utf-8")

@@ -71,7 +71,7 @@ def read_lines(path: str | Path, queries: Sequence[Query], store: Store) -> list
 
 def _numbered_lines(path: Path):
     try:
-        with open(path, encoding="utf-8") as f:
+        with open(path, encoding="utf-8-sig") as f:
             for number, text in enumerate(f, start=1):
                 if text.strip():
                     yield number, text

@@ -84,7 +84,7 @@ def save_queries(path: str | Path, queries: Iterable[Query]) -> None:
 
 
 def _jsonl_rows(path: Path):
-    with open(path, encoding="utf-8") as f:
+    with open(path, encoding="utf-8-sig") as f:
         for n, line in enumerate(f, start=1):
             if not line.strip():
                 continue
@@ -99,7 +99,7 @@ def _jsonl_rows(path: Path):
 
 def _csv_rows(path: Path):
     csv.field_size_limit(10_000_000)
-    with open(path, encoding="utf-8", newline="") as f:
+    with open(path, encoding="utf-8-sig", newline="") as f:
         yield from csv.DictReader(f)
 
 

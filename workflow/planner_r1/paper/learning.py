@@ -11,7 +11,10 @@ from planner_r1.reward import STAGES, SubRewards, reward
 from planner_r1.study import Run
 
 # The reward of stage 1 for every regime, so that regimes can be compared; at most 5.
-QUANTITIES = {"reward": "validation reward (stage 1 weights)", "final_pass": "validation final pass"}
+QUANTITIES = {
+    "reward": "validation reward (stage 1 weights, at most 5)",
+    "final_pass": "validation final pass",
+}
 
 
 def stage1_reward(parts: dict[str, float]) -> float:
