@@ -100,9 +100,9 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
     lines += [_bar(_texts(row, "±", "missing", "paper")) for row in rows]
     lines += ["", f"Percent; mean ± half-width of the 95% t-interval over n seeds (none for n = 1). Paper: {PAPER}."]
     lines.append(
-        "The paper's rows stand beside ours to be seen together: they compare only for the same model and split."
+        "`base` is a model before training by reward. The paper's rows compare with ours only where model and split"
     )
-    lines.append("It does not report a strict pass. `base` is the model before training by reward.")
+    lines.append("are the same, and give no strict pass.")
     lines += [f"- {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
     return "\n".join(lines) + "\n"
 
