@@ -14,8 +14,6 @@ rule train:
 rule base_model:
     input:
         unpack(base_model_sources),
-        # made first, so that a wrong key of the trainer is found before anything that takes long
-        checked=ancient("<results>/config.yaml"),
     output:
         "<results>/models/{model}/MANIFEST.json",
     log:
