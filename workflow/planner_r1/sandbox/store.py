@@ -139,11 +139,6 @@ class Store:
         """Flights of a day (YYYY-MM-DD) between two cities."""
         return self._flights.dicts(*self._flights.span(origin, destination, date))
 
-    def has_flights_between(self, origin: str, destination: str) -> bool:
-        """Whether there is a flight between two cities on any day."""
-        start, stop = self._flights.span(origin, destination)
-        return start < stop
-
     def flight_exists(self, number: str, origin: str, destination: str) -> bool:
         """Whether a flight of that number goes between two cities, on any day."""
         start, stop = self._flights.span(origin, destination)

@@ -18,10 +18,10 @@ from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 from planner_r1.training.cpu.engine import Engine, Request
 from planner_r1.training.cpu.sampling import SamplingParameters
+from planner_r1.training.turns import read_tool_calls
 
 AS_IN_TRAINING = SamplingParameters(temperature=1.0)
 MAX_TURNS = 20
-CALL, END = "<tool_call>", "</tool_call>"
 
 
 def pass_rate(
@@ -76,11 +76,9 @@ def pass_rate(
 
 
 def _reply(toolbox: Toolbox, said: str) -> str | None:
-    """The tool's reply to the call in an assistant's turn, or None where there is no call."""
-    if CALL not in said:
-        return None
-    try:
-        call = json.loads(said.split(CALL, 1)[1].split(END, 1)[0])
-        return toolbox.call_text(call["name"], call["arguments"])
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return '{"error":"the tool call is not valid JSON with a name and arguments"}'
+    """The tool's reply to the first call in an assistant's turn, or None where there is no call."""
+    for call in read_tool_calls(said):
+        if call.error:
+            return json.dumps({"error": call.error}, separators=(",", ":"))
+        return toolbox.call_text(call.name, call.arguments)
+    return None
