@@ -57,6 +57,13 @@ def test_another_study_replaces_the_default(checkout):
     assert checkout.planned("train", "--config", "seed=1")["train_run"] == 2
 
 
+def test_a_study_of_untrained_models_only_evaluates(checkout):
+    checkout.change_study(lambda config: config.update(study="untrained", regimes={}), to="untrained")
+    alone = {"study_config": 1, "build_sandbox": 1, "world": 1, "queries": 3, "base_model": 1, "table1": 1, "all": 1}
+    expected = alone | {"parquet": 1, "evaluate_checkpoint": 1, "score": 1}
+    assert checkout.planned("all", "--configfile", "config/untrained.yaml") == expected
+
+
 def test_wrong_keys_are_refused_in_one_line(checkout):
     for change, message in (
         (lambda c: c["training"].update(save_evry=20), "training.save_evry: unknown key (did you mean 'save_every'?)"),
@@ -98,6 +105,20 @@ def test_a_changed_key_reruns_what_it_touches(finished):
     finished.change_study(lambda config: config["regimes"]["stage3"][0].update(steps=200))
     again = {"train_run": 1, "evaluate_checkpoint": 1, "score": 1}
     assert finished.planned("all") == drawn | again
+    (finished.folder / "config" / "quick.yaml").write_text(kept)
+
+    def with_less_warmup(config):
+        overrides = {"actor_rollout_ref.actor.optim.lr_warmup_steps": 1}
+        config["regimes"]["stage3"] = {"phases": config["regimes"]["stage3"], "overrides": overrides}
+
+    finished.change_study(with_less_warmup)
+    assert finished.planned("all") == drawn | again
+    (finished.folder / "config" / "quick.yaml").write_text(kept)
+
+    # the base model's checkpoint and two runs' are evaluated again, and nothing is trained
+    finished.change_study(lambda config: config["evaluation"].update(overrides={"data.val_batch_size": 8}))
+    evaluated = {"evaluate_checkpoint": 3, "score": 3, "table1": 1, "study_config": 1, "all": 1}
+    assert finished.planned("all") == evaluated
     (finished.folder / "config" / "quick.yaml").write_text(kept)
 
     finished.change_study(lambda config: config.update(seeds=[0, 1]))

@@ -81,6 +81,39 @@ def test_runs_phases_and_checkpoints():
         study.run("a", "stage9", 0)
 
 
+def test_a_regime_says_which_models_seeds_and_overrides_it_has():
+    phases = [{"weights": "stage1", "steps": {"b": 40}}]
+    long_form = {"phases": phases, "models": ["b"], "seeds": [7], "overrides": {"data.train_batch_size": 2}}
+    regimes = MINIMAL["regimes"] | {"only": long_form}
+    study = Study.from_config(
+        changed(
+            regimes=regimes,
+            training={"overrides": {"data.train_batch_size": 4, "trainer.nnodes": 2}},
+            evaluation={"overrides": {"trainer.nnodes": 1}},
+        )
+    )
+    assert [run.name for run in study.runs if run.regime == "only"] == ["b/only/seed7"]
+    assert study.regimes_of("a") == ("stage1", "curriculum")
+    assert study.run("b", "only", 7).phases == (Phase("stage1", 40),)
+    assert study.train_settings("b", "only", 7)["overrides"] == {"data.train_batch_size": 2, "trainer.nnodes": 2}
+    assert study.train_settings("b", "stage1", 0)["overrides"] == {"data.train_batch_size": 4, "trainer.nnodes": 2}
+    assert study.evaluation_overrides("only") == {"data.train_batch_size": 2, "trainer.nnodes": 1}
+    assert study.evaluation_overrides("base") == {"data.train_batch_size": 4, "trainer.nnodes": 1}
+    assert study.seeds_of("base") == (0,) and study.seeds_of("stage1") == (0, 3)
+    with pytest.raises(InputError, match="a/only"):
+        study.run("a", "only", 7)
+
+
+def test_an_object_of_phases_alone_is_the_list():
+    written = {name: {"phases": phases} for name, phases in MINIMAL["regimes"].items()}
+    assert Study.from_config(changed(regimes=written)).runs == Study.from_config(changed()).runs
+
+
+def test_a_study_may_evaluate_untrained_models_only():
+    study = Study.from_config(changed(regimes={}))
+    assert study.runs == () and [c.name for c in study.checkpoints] == ["a/base/seed0/step0", "b/base/seed0/step0"]
+
+
 def test_splits_are_drawn_with_seeds_of_their_own_and_know_what_to_avoid():
     study = Study.from_config(changed(seed=5))
     splits = ("train", "validation", "test")
@@ -108,7 +141,7 @@ def test_a_study_of_files():
     [
         ({"sead": 1}, "sead: unknown key (did you mean 'seed'?)"),
         ({"training": {"saveevery": 1}}, "training.saveevery: unknown key (did you mean 'save_every'?)"),
-        ({"evaluation": {"zzz": 1}}, "evaluation.zzz: unknown key (known here: splits, checkpoints)"),
+        ({"evaluation": {"zzz": 1}}, "evaluation.zzz: unknown key (known here: splits, checkpoints, overrides)"),
         ({"seeds": ["0"]}, "seeds[0]: expected integer, found '0'"),
         ({"seeds": []}, "seeds: [] should be non-empty"),
         ({"sandbox": {"source": "web"}}, "sandbox.source: expected one of synthetic, files, found 'web'"),
@@ -128,6 +161,18 @@ def test_a_study_of_files():
         (
             {"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1, "b": 1, "c": 1}}]}},
             "regimes.s[0].steps.c: no such model",
+        ),
+        ({"regimes": {"s": {"models": ["a"]}}}, "regimes.s.phases: missing"),
+        ({"regimes": {"s": {"phases": [], "seed": 1}}}, "regimes.s.seed: unknown key (did you mean 'seeds'?)"),
+        ({"regimes": {"s": "stage1"}}, "regimes.s: expected array or object, found 'stage1'"),
+        ({"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1}}]}}}, "regimes.s.phases[0].steps: no e"),
+        (
+            {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "models": ["a", "c"]}}},
+            "regimes.s.models[1]: no model 'c' in this study (a, b)",
+        ),
+        (
+            {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1, "b": 1}}], "models": ["a"]}}},
+            "regimes.s.phases[0].steps.b: no such model in this regime (a)",
         ),
         ({"evaluation": {"checkpoints": [400]}}, "evaluation.checkpoints[0]: step 400 lies beyond"),
         ({"evaluation": {"checkpoints": [25]}}, "evaluation.checkpoints[0]: step 25 is not saved"),
@@ -191,7 +236,9 @@ def test_keys_of_the_schema_are_those_of_the_library():
     warm_start = of(WarmStartSpec)
     del warm_start["seed"]  # the study's own
     assert defaults(schema["models"]["additionalProperties"]["properties"]["warm_start"]) == warm_start
-    phase = schema["regimes"]["additionalProperties"]["items"]["properties"]
+    regime = schema["regimes"]["additionalProperties"]
+    assert regime["items"] == regime["properties"]["phases"]["items"]
+    phase = regime["items"]["properties"]
     assert phase["weights"]["enum"] == list(STAGES)
     assert tuple(schema["training"]["properties"]["backend"]["enum"]) == BACKENDS
 

@@ -155,8 +155,17 @@ class Study:
 
     @property
     def overrides(self) -> dict:
-        """Keys of verl's configuration and their values."""
+        """Keys of verl's configuration and their values, for every regime."""
         return self.config["training"]["overrides"]
+
+    def regime_overrides(self, regime: str) -> dict:
+        """The study's keys of verl's configuration with those of a regime over them; `base` has none of its own."""
+        own = {} if regime == BASE_REGIME else self._regime(regime).get("overrides", {})
+        return self.overrides | own
+
+    def evaluation_overrides(self, regime: str) -> dict:
+        """Keys of verl's configuration under which a regime's checkpoints are evaluated."""
+        return self.regime_overrides(regime) | self.config["evaluation"]["overrides"]
 
     @property
     def world_label(self) -> str:
@@ -210,18 +219,34 @@ class Study:
         Raises:
             InputError: the study has no such model or regime.
         """
-        if model not in self.models or regime not in self.regimes:
+        if model not in self.models or regime not in self.regimes_of(model):
             raise InputError(f"study '{self.name}' has no run '{model}/{regime}'")
         phases = (
             Phase(p["weights"], p["steps"] if isinstance(p["steps"], int) else p["steps"][model])
-            for p in self.config["regimes"][regime]
+            for p in self._regime(regime)["phases"]
         )
         return Run(model, regime, seed, tuple(phases))
+
+    def regimes_of(self, model: str) -> tuple[str, ...]:
+        """The regimes that a model is trained under."""
+        return tuple(regime for regime in self.regimes if model in self._models_of(regime))
+
+    def seeds_of(self, regime: str) -> tuple[int, ...]:
+        """The training seeds of a regime; of `base` the 0 that stands in the names of its checkpoints."""
+        return (0,) if regime == BASE_REGIME else tuple(self._regime(regime).get("seeds", self.seeds))
+
+    def _regime(self, regime: str) -> dict:
+        """A regime's keys; a list is short for its phases alone."""
+        written = self.config["regimes"][regime]
+        return written if isinstance(written, dict) else {"phases": written}
+
+    def _models_of(self, regime: str) -> tuple[str, ...]:
+        return tuple(self._regime(regime).get("models", self.models))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """Every run, by model, regime and seed in the order of the file."""
-        return tuple(self.run(m, r, s) for m in self.models for r in self.regimes for s in self.seeds)
+        return tuple(self.run(m, r, s) for m in self.models for r in self.regimes_of(m) for s in self.seeds_of(r))
 
     def train_settings(self, model: str, regime: str, seed: int) -> dict:
         """What makes a run what it is, as plain values: a change of any of them asks for a new run."""
@@ -234,7 +259,7 @@ class Study:
             "test_every": training["test_every"],
             "export_steps": self.export_steps(run),
             "backend": training["backend"],
-            "overrides": training["overrides"],
+            "overrides": self.regime_overrides(regime),
         }
 
     def export_steps(self, run: Run) -> list[int]:
@@ -263,25 +288,33 @@ class Study:
         for model in self.models:
             if not (self.warm_start(model) or self.model_path(model)):
                 raise InputError(f"models.{model}: needs either 'warm_start' or 'path'")
-        for regime, phases in self.config["regimes"].items():
-            for i, phase in enumerate(phases):
-                self._check_steps(f"regimes.{regime}[{i}].steps", phase["steps"])
+        for regime in self.regimes:
+            self._check_regime(regime)
         self._check_checkpoints()
 
-    def _check_steps(self, key: str, steps: int | dict) -> None:
+    def _check_regime(self, regime: str) -> None:
+        key, models = f"regimes.{regime}", self._models_of(regime)
+        for i, model in enumerate(models):
+            if model not in self.models:
+                raise InputError(f"{key}.models[{i}]: no model '{model}' in this study ({', '.join(self.models)})")
+        phases = key if isinstance(self.config["regimes"][regime], list) else f"{key}.phases"
+        for i, phase in enumerate(self._regime(regime)["phases"]):
+            self._check_steps(f"{phases}[{i}].steps", phase["steps"], models)
+
+    def _check_steps(self, key: str, steps: int | dict, models: tuple[str, ...]) -> None:
         if isinstance(steps, int):
             return
-        if missing := [m for m in self.models if m not in steps]:
+        if missing := [m for m in models if m not in steps]:
             raise InputError(f"{key}: no entry for model '{missing[0]}'")
-        if unknown := [m for m in steps if m not in self.models]:
-            raise InputError(f"{key}.{unknown[0]}: no such model in this study ({', '.join(self.models)})")
+        if unknown := [m for m in steps if m not in models]:
+            raise InputError(f"{key}.{unknown[0]}: no such model in this regime ({', '.join(models)})")
 
     def _check_checkpoints(self) -> None:
         asked = self.config["evaluation"]["checkpoints"]
         if asked == "final":
             return
         every = self.config["training"]["save_every"]
-        longest = max(run.steps for run in self.runs)
+        longest = max((run.steps for run in self.runs), default=0)
         for i, step in enumerate(asked):
             if step > longest:
                 raise InputError(f"evaluation.checkpoints[{i}]: step {step} lies beyond the longest run ({longest})")
@@ -291,8 +324,20 @@ class Study:
 
 
 def load_schema() -> dict:
-    """The JSON Schema of a study file."""
-    return json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    """The JSON Schema of a study file, with each reference replaced by what it stands for."""
+    schema = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
+    return _without_references(schema, schema.pop("$defs"))
+
+
+def _without_references(node, definitions: dict):
+    if isinstance(node, list):
+        return [_without_references(v, definitions) for v in node]
+    if not isinstance(node, dict):
+        return node
+    own = {key: _without_references(v, definitions) for key, v in node.items() if key != "$ref"}
+    if "$ref" not in node:
+        return own
+    return _without_references(definitions[node["$ref"].removeprefix("#/$defs/")], definitions) | own
 
 
 def _plain(value):

@@ -26,7 +26,7 @@ rule evaluate_checkpoint:
     params:
         work=f"{RESULTS}/work/evaluations/{{model}}/{{regime}}/seed{{seed}}/step{{step}}/{{split}}",
         backend=study.backend,
-        overrides=study.overrides,
+        overrides=lambda w: study.evaluation_overrides(w.regime),
     script:
         "../scripts/evaluate_checkpoint.py"
 

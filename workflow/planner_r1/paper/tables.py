@@ -42,7 +42,7 @@ def table1(study: Study, metrics: Iterable[dict]) -> list[dict]:
     rows = []
     for split in study.splits:
         for model in study.models:
-            for regime in (BASE_REGIME, *study.regimes):
+            for regime in (BASE_REGIME, *study.regimes_of(model)):
                 rows.append(_own_row(study, found, model, regime, split))
                 if (model, regime) in papers:
                     rows.append(papers.pop((model, regime)))
@@ -52,7 +52,7 @@ def table1(study: Study, metrics: Iterable[dict]) -> list[dict]:
 def _own_row(study: Study, found: dict, model: str, regime: str, split: str) -> dict:
     base = regime == BASE_REGIME
     steps = 0 if base else study.run(model, regime, 0).steps
-    seeds = (0,) if base else study.seeds
+    seeds = study.seeds_of(regime)
     have = {seed: m for seed in seeds if (m := found.get((model, regime, seed, steps, split)))}
     row = dict.fromkeys(FIELDS) | {"source": OURS, "method": model, "model": model, "regime": regime}
     row |= {"split": split, "steps": steps, "n": len(have)}

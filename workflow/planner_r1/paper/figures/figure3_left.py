@@ -42,7 +42,7 @@ def write_csv(curves: Curves, path: str | Path) -> None:
 
 def draw(curves: Curves, study: Study) -> plt.Figure:
     """Draw the curves: mean over seeds, and the 95% band where a step has at least two."""
-    models, looks = study.models, style.looks(study.regimes)
+    models, looks = [m for m in study.models if study.regimes_of(m)], style.looks(study.regimes)
     with plt.rc_context(style.SETTINGS):
         height = PANEL * len(models) + 0.95
         figure, axes = plt.subplots(
@@ -68,7 +68,7 @@ def note(curves: Curves, study: Study) -> str:
     span = "no" if not counts else str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     band = "mean and 95% t-interval" if counts and counts[-1] > 1 else "no interval"
     lines = [f"{study.world_label}; {span} seed{'' if counts == [1] else 's'} ({band})"]
-    absent = [f"{m}/{r}" for m in study.models for r in study.regimes if not curves.get((m, r))]
+    absent = [f"{m}/{r}" for m in study.models for r in study.regimes_of(m) if not curves.get((m, r))]
     return "\n".join(lines + [f"missing: {name}" for name in absent])
 
 
