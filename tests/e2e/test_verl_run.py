@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 from helpers.tiny_model import make_tiny_study
+from planner_r1.agent.episodes import END_REASONS, SUB_REWARDS
+from planner_r1.files import read_lines
 from planner_r1.training import process
-from planner_r1.training.episodes import END_REASONS, SUB_REWARDS, read_lines
 from planner_r1.training.evaluate import EvaluateSpec, evaluate_checkpoint
 from planner_r1.training.launch import TrainSpec, train
 

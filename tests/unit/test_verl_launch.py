@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from planner_r1.agent.episodes import SUB_REWARDS
 from planner_r1.errors import InputError
+from planner_r1.files import read_lines
 from planner_r1.training import checkpoints, launch, manifest
 from planner_r1.training.config import load_config
-from planner_r1.training.episodes import SUB_REWARDS, read_lines
 from planner_r1.training.launch import TrainSpec, train
 from planner_r1.training.process import TrainingError
 

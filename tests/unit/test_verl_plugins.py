@@ -10,13 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from helpers.tiny_model import TEMPLATE, make_tiny_study
+from planner_r1.agent import episodes
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import template_hash
 from planner_r1.agent.trajectories import demonstration
+from planner_r1.files import read_lines
 from planner_r1.queries import Query
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
-from planner_r1.training import episodes
+from planner_r1.training.episodes import read_dump, step_metrics
 from planner_r1.training.rows import prompt_template_hash, row_count, write_parquet
 from planner_r1.training.verl_files import AGENT_LOOP, AGENT_LOOP_CLASS, write_agent_loop_config, write_tool_config
 
@@ -285,7 +287,7 @@ def test_a_query_whose_constraints_are_hidden_is_recorded_without_a_score(study,
     result = scored(hidden, "<answer>[]</answer>", STAGE1)
     dump = tmp_path / "0.jsonl"
     dump.write_text(json.dumps({"input": "q", "output": "a", **result}) + "\n", encoding="utf-8")
-    (episode,) = episodes.read_dump(dump)
+    (episode,) = read_dump(dump)
     assert episode["sub_rewards"] is None
     assert episode["idx"] == query.idx
 
@@ -297,7 +299,7 @@ def test_a_dump_becomes_trajectories_in_the_order_of_the_queries(study, store, t
     lines = [scored(query, "<answer>[]</answer>", STAGE1) for query in reversed(study.train_queries)]
     dump = tmp_path / "7.jsonl"
     dump.write_text("".join(json.dumps({"input": "in ", "output": "out", **x}) + "\n" for x in lines), encoding="utf-8")
-    found = episodes.read_dump(dump)
+    found = read_dump(dump)
     assert [e["idx"] for e in found] == [q.idx for q in study.train_queries]
     assert found[0]["text"] == "in out"
     assert found[0]["answer"] == "<answer>[]</answer>"
@@ -307,7 +309,7 @@ def test_a_dump_becomes_trajectories_in_the_order_of_the_queries(study, store, t
 def test_shares_of_the_end_reasons_add_up(study, store):
     info = scored(study.train_queries[0], "x", STAGE1)
     infos = [info | {"end_reason": reason} for reason in episodes.END_REASONS]
-    metrics = episodes.step_metrics(infos)
+    metrics = step_metrics(infos)
     assert [metrics[f"end/{reason}"] for reason in episodes.END_REASONS] == [0.2] * 5
     assert metrics["reward/schema"] == 0.0
     assert metrics["tools/calls"] == metrics["tools/error_share"] == 0.0
@@ -316,7 +318,7 @@ def test_shares_of_the_end_reasons_add_up(study, store):
 def test_a_line_cut_short_by_a_kill_is_not_read(tmp_path):
     path = tmp_path / "lines.jsonl"
     path.write_text('{"a": 1}\n{"a"', encoding="utf-8")
-    assert list(episodes.read_lines(path)) == [{"a": 1}]
+    assert list(read_lines(path)) == [{"a": 1}]
 
 
 # ---- rows ---------------------------------------------------------------------------------------------------------

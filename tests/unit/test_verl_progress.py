@@ -2,7 +2,8 @@
 
 import json
 
-from planner_r1.training.progress import MetricsFollower, Progress, duration
+from planner_r1.console import duration
+from planner_r1.training.progress import MetricsFollower, Progress
 
 
 def test_only_whole_lines_that_are_new_are_read(tmp_path):

@@ -15,9 +15,9 @@ from verl.experimental.agent_loop.tool_agent_loop import AgentData, AgentState, 
 from verl.experimental.agent_loop.tool_parser import FunctionCall
 from verl.utils.profiler import simple_timer
 
-from planner_r1.training import episodes
+from planner_r1.agent import episodes
+from planner_r1.agent.turns import ToolCall, end_reason, error_reply, read_tool_calls, surplus_reply
 from planner_r1.training.tools import toolbox
-from planner_r1.training.turns import ToolCall, has_answer, read_tool_calls
 
 
 class PlannerAgentLoop(ToolAgentLoop):
@@ -65,13 +65,7 @@ class PlannerAgentLoop(ToolAgentLoop):
         out_of_tokens = len(agent_data.response_mask) >= self.response_length
         out_of_turns = self._limit_reached(agent_data.assistant_turns, self.max_assistant_turns)
         out_of_turns |= self._limit_reached(agent_data.user_turns, self.max_user_turns)
-        if self._pending and not out_of_tokens and not out_of_turns:
-            return None
-        if has_answer(self._turn):
-            return episodes.ANSWER
-        if out_of_tokens:
-            return episodes.LENGTH
-        return episodes.TURN_LIMIT if self._pending else episodes.NO_ANSWER
+        return end_reason(self._turn, self._pending, out_of_tokens=out_of_tokens, out_of_turns=out_of_turns)
 
     @staticmethod
     def _limit_reached(turns: int, limit: int | None) -> bool:
@@ -103,7 +97,7 @@ class PlannerAgentLoop(ToolAgentLoop):
     async def _reply(self, call: ToolCall, agent_data: AgentData) -> str:
         """Carry out one call, or say what is wrong with it."""
         if call.error:
-            reply = _error(call.error)
+            reply = error_reply(call.error)
         elif call.name in self.tools:
             request = FunctionCall(name=call.name, arguments=json.dumps(call.arguments, ensure_ascii=False))
             response, _, _ = await self._call_tool(request, agent_data.tools_kwargs, agent_data)
@@ -115,24 +109,10 @@ class PlannerAgentLoop(ToolAgentLoop):
 
     def _refuse(self, surplus: list[ToolCall]) -> str:
         """One reply to all calls of a turn beyond those that a turn may make."""
-        allowed = "one tool call" if self.max_parallel_calls == 1 else f"{self.max_parallel_calls} tool calls"
-        reply = _error(f"Only {allowed} a turn: the other {len(surplus)} of this turn were not carried out.")
+        reply = surplus_reply(len(surplus), self.max_parallel_calls)
         for call in surplus:
             self._record(call, reply)
         return reply
 
     def _record(self, call: ToolCall, reply: str) -> None:
-        self._calls.append(
-            {
-                "turn": self._turns,
-                "name": call.name,
-                "arguments": call.arguments,
-                "reply_chars": len(reply),
-                "error": reply.startswith('{"error":'),
-            }
-        )
-
-
-def _error(text: str) -> str:
-    """An error in the form in which the tools report theirs."""
-    return json.dumps({"error": text}, ensure_ascii=False, separators=(",", ":"))
+        self._calls.append(episodes.call_record(self._turns, call.name, call.arguments, reply))

@@ -1,23 +1,12 @@
-"""What is recorded of an episode, from verl's dumps to `trajectories.jsonl` and to the metrics of a step."""
+"""What is recorded of verl's episodes: from its dumps to `trajectories.jsonl`, and to the metrics of a step."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from planner_r1.plan import parse_answer
-
-# Why an episode ends.
-ANSWER = "answer"  # the last turn holds a whole <answer> block
-NO_ANSWER = "no_answer"  # the model ended its turn with neither a tool call nor an answer
-TURN_LIMIT = "turn_limit"  # the last turn allowed still called a tool
-LENGTH = "length"  # the tokens of the episode were used up within a turn of the model
-TOOL_OVERFLOW = "tool_overflow"  # a tool's reply did not fit into the tokens that were left
-END_REASONS = (ANSWER, NO_ANSWER, TURN_LIMIT, LENGTH, TOOL_OVERFLOW)
-
-SUB_REWARDS = ("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass")
+from planner_r1.agent.episodes import END_REASONS, SUB_REWARDS, episode_line
 
 
 def step_metrics(infos: list[dict[str, Any]]) -> dict[str, float]:
@@ -54,31 +43,6 @@ def read_dump(path: str | Path) -> list[dict]:
 
 def _episode(line: dict) -> dict:
     record = json.loads(line["episode"])
-    return {
-        "idx": record["idx"],
-        "split": record["split"],
-        "text": line["input"] + line["output"],
-        "tool_calls": record["tool_calls"],
-        "answer": record["answer"],
-        "plan": parse_answer(record["answer"]).plan,
-        "end_reason": line["end_reason"],
-        "turns": record["turns"],
-        "tokens": record["tokens"],
-        "sub_rewards": {name: line[name] for name in SUB_REWARDS} if record["scored"] else None,
-        "reward": line["score"] if record["scored"] else None,
-    }
-
-
-def write_lines(path: str | Path, records: Iterable[dict]) -> None:
-    """Write JSON lines."""
-    with open(path, "w", encoding="utf-8") as file:
-        for record in records:
-            file.write(json.dumps(record, ensure_ascii=False) + "\n")
-
-
-def read_lines(path: str | Path) -> Iterator[dict]:
-    """Read JSON lines; a last line that a killed process left unfinished is skipped."""
-    with open(path, encoding="utf-8") as file:
-        for line in file:
-            if line.endswith("\n"):
-                yield json.loads(line)
+    sub_rewards = {name: line[name] for name in SUB_REWARDS} if record["scored"] else None
+    reward = line["score"] if record["scored"] else None
+    return episode_line(record, line["input"] + line["output"], sub_rewards, reward)

@@ -8,13 +8,11 @@ output folder is written when the last step was reached, MANIFEST.json at the ve
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,13 +20,15 @@ from typing import Any
 
 from omegaconf import DictConfig
 
+from planner_r1.console import duration, say
 from planner_r1.errors import InputError
+from planner_r1.files import locked, read_lines, write_lines
 from planner_r1.reward import STAGES
 from planner_r1.training import checkpoints, manifest
 from planner_r1.training.config import BACKENDS, compose_config, save_config
-from planner_r1.training.episodes import read_dump, read_lines, write_lines
+from planner_r1.training.episodes import read_dump
 from planner_r1.training.process import TrainingError, end_all, run_verl, tail
-from planner_r1.training.progress import MetricsFollower, Progress, duration, say
+from planner_r1.training.progress import MetricsFollower, Progress
 from planner_r1.training.rows import prompt_template_hash, row_count
 from planner_r1.training.verl_files import AGENT_LOOP, write_agent_loop_config, write_tool_config
 
@@ -417,14 +417,3 @@ def absolute(path: Path) -> str:
 
 def _utc(seconds: float) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
-
-
-@contextmanager
-def locked(work: Path) -> Iterator[None]:
-    """Keep a second process out of a work folder; the lock goes with the process, however it ends."""
-    with open(work / "lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{work}: another process is training in this folder") from None
-        yield

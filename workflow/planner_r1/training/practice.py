@@ -5,20 +5,19 @@ It steers the supervised warm start. The results of a study come from the traine
 
 from __future__ import annotations
 
-import json
 from collections import deque
 
 import numpy as np
 from transformers import PreTrainedTokenizerFast, Qwen3ForCausalLM
 
 from planner_r1.agent.prompt import render_messages
+from planner_r1.agent.turns import error_reply, read_tool_calls
 from planner_r1.queries import Query
 from planner_r1.reward import sub_rewards
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 from planner_r1.training.cpu.engine import Engine, Request
 from planner_r1.training.cpu.sampling import SamplingParameters
-from planner_r1.training.turns import read_tool_calls
 
 AS_IN_TRAINING = SamplingParameters(temperature=1.0)
 MAX_TURNS = 20
@@ -79,6 +78,6 @@ def _reply(toolbox: Toolbox, said: str) -> str | None:
     """The tool's reply to the first call in an assistant's turn, or None where there is no call."""
     for call in read_tool_calls(said):
         if call.error:
-            return json.dumps({"error": call.error}, separators=(",", ":"))
+            return error_reply(call.error)
         return toolbox.call_text(call.name, call.arguments)
     return None

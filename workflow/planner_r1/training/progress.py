@@ -7,12 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from planner_r1.console import duration, say
+
 VALIDATION = "val-core/"
-
-
-def say(line: str) -> None:
-    """Print a line at once, also where the output is no terminal."""
-    print(line, flush=True)
 
 
 class MetricsFollower:
@@ -59,12 +56,3 @@ class Progress:
             parts.append(f"validation reward {validation['reward']:.3f}")
             parts += [f"pass {passed:.3f}"] if passed is not None else []
         return ", ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """`4 min 05 s` or `12 s`."""
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    if hours:
-        return f"{hours} h {minutes:02d} min"
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner_r1.training.turns import has_answer, read_tool_calls
+from planner_r1.agent.turns import has_answer, read_tool_calls
 
 
 def call(name="search_flights", arguments=None):

@@ -1,0 +1,54 @@
+"""What is recorded of an episode, whoever played it: the lines of `trajectories.jsonl`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from planner_r1.plan import parse_answer
+
+# Why an episode ends.
+ANSWER = "answer"  # the last turn holds a whole <answer> block
+NO_ANSWER = "no_answer"  # the model ended its turn with neither a tool call nor an answer
+TURN_LIMIT = "turn_limit"  # the last turn allowed still called a tool
+LENGTH = "length"  # the tokens of the episode were used up within a turn of the model
+TOOL_OVERFLOW = "tool_overflow"  # a tool's reply did not fit into the tokens that were left
+END_REASONS = (ANSWER, NO_ANSWER, TURN_LIMIT, LENGTH, TOOL_OVERFLOW)
+# Only where the model is somebody else's service.
+PROMPT_TOO_LONG = "prompt_too_long"  # the opening messages exceed what the model reads
+REFUSED = "refused"  # the model, or the service's content filter, refused to answer
+
+SUB_REWARDS = ("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass")
+
+
+def call_record(turn: int, name: str | None, arguments: Any, reply: str) -> dict:
+    """What is kept of a tool call that was replied to."""
+    return {
+        "turn": turn,
+        "name": name,
+        "arguments": arguments,
+        "reply_chars": len(reply),
+        "error": reply.startswith('{"error":'),
+    }
+
+
+def episode_line(record: dict, text: str, sub_rewards: dict[str, float] | None, reward: float | None) -> dict:
+    """An episode as in `trajectories.jsonl`, without the names of the checkpoint.
+
+    Args:
+        record: idx, split, tool_calls, answer (text of the last turn), end_reason, turns, tokens.
+        text: everything that was said, from the system prompt on.
+        sub_rewards, reward: None where the query's constraints are hidden.
+    """
+    return {
+        "idx": record["idx"],
+        "split": record["split"],
+        "text": text,
+        "tool_calls": record["tool_calls"],
+        "answer": record["answer"],
+        "plan": parse_answer(record["answer"]).plan,
+        "end_reason": record["end_reason"],
+        "turns": record["turns"],
+        "tokens": record["tokens"],
+        "sub_rewards": sub_rewards,
+        "reward": reward,
+    }

@@ -1,0 +1,17 @@
+"""What is said to the person who waits."""
+
+from __future__ import annotations
+
+
+def say(line: str) -> None:
+    """Print a line at once, also where the output is no terminal."""
+    print(line, flush=True)
+
+
+def duration(seconds: float) -> str:
+    """`4 min 05 s` or `12 s`."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
