@@ -115,6 +115,23 @@ def test_an_engine_of_the_rollouts_takes_any_argument():
     assert config.actor_rollout_ref.rollout.engine_kwargs.sglang.attention_backend == "fa3"
 
 
+@pytest.mark.parametrize("nodes", [1, 2])
+def test_verl_itself_accepts_the_papers_settings(nodes):
+    from verl.utils.config import omega_conf_to_dataclass, validate_config
+
+    config = c.compose_config("gpu", {"trainer.nnodes": nodes}, {})
+    validate_config(config, use_reference_policy=False, use_critic=False)
+    rollout, actor = (omega_conf_to_dataclass(config.actor_rollout_ref[part]) for part in ("rollout", "actor"))
+    assert (rollout.name, rollout.tensor_model_parallel_size, rollout.gpu_memory_utilization) == ("sglang", 4, 0.6)
+    assert actor.engine.param_offload and actor.engine.optimizer_offload and actor.engine.use_torch_compile
+    assert actor.optim.clip_grad == 1.0
+
+
+@pytest.mark.parametrize("backend", c.BACKENDS)
+def test_a_run_on_one_machine_never_joins_the_ray_cluster_of_another(backend):
+    assert c.compose_config(backend, {"trainer.nnodes": 1}, {}).ray_kwargs.ray_init.address == "local"
+
+
 def test_an_unknown_back_end_is_refused():
     with pytest.raises(InputError, match=r"gpu, found 'tpu'|training.backend is one of"):
         c.compose_config("tpu", {}, {})

@@ -25,12 +25,13 @@ CONFIG_DIR = Path(__file__).resolve().parents[3] / "config" / "verl"
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
 BACKENDS = ("cpu", "gpu")
 
+SGLANG_ARGUMENTS = "actor_rollout_ref.rollout.engine_kwargs.sglang"
 # Sections that verl's defaults leave empty and passes on as they are: any key may be added below them.
 OPEN = (
     "actor_rollout_ref.model.override_config",
     "actor_rollout_ref.actor.fsdp_config.mixed_precision",
     "actor_rollout_ref.actor.optim.override_optimizer_config",
-    "actor_rollout_ref.rollout.engine_kwargs.sglang",
+    SGLANG_ARGUMENTS,
     "actor_rollout_ref.rollout.engine_kwargs.vllm",
     "data.apply_chat_template_kwargs",
     "ray_kwargs.ray_init",
@@ -41,6 +42,13 @@ IGNORED = {
     "custom_reward_function": "reward.custom_reward_function",
     "reward_model": "reward",
     "sandbox_fusion": "reward.sandbox_fusion",
+    "actor_rollout_ref.hybrid_engine": None,
+    "actor_rollout_ref.actor.grad_clip": "actor_rollout_ref.actor.optim.clip_grad",
+    "actor_rollout_ref.actor.use_torch_compile": "actor_rollout_ref.actor.fsdp_config.use_torch_compile",
+    "actor_rollout_ref.rollout.do_sample": "actor_rollout_ref.rollout.temperature",
+    "actor_rollout_ref.rollout.val_kwargs.do_sample": "actor_rollout_ref.rollout.val_kwargs.temperature",
+    "actor_rollout_ref.rollout.max_num_batched_tokens": f"{SGLANG_ARGUMENTS}.chunked_prefill_size",
+    "actor_rollout_ref.rollout.enable_chunked_prefill": f"{SGLANG_ARGUMENTS}.chunked_prefill_size",
     "actor_rollout_ref.rollout.multi_turn.enable": "actor_rollout_ref.rollout.agent.default_agent_loop",
     "actor_rollout_ref.rollout.multi_turn.use_inference_chat_template": None,
     "actor_rollout_ref.rollout.multi_turn.tokenization_sanity_check_mode": None,
