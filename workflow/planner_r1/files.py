@@ -14,8 +14,8 @@ from planner_r1.errors import InputError
 
 
 def write_lines(path: str | Path, records: Iterable[dict]) -> None:
-    """Write JSON lines."""
-    with open(path, "w", encoding="utf-8") as file:
+    """Write JSON lines; half a character, which a model may write, becomes a question mark."""
+    with open(path, "w", encoding="utf-8", errors="replace") as file:
         for record in records:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
 
@@ -33,7 +33,7 @@ def open_lines(path: str | Path) -> TextIO:
     with open(path, "ab+") as file:
         file.seek(0)
         file.truncate(file.read().rfind(b"\n") + 1)
-    return open(path, "a", encoding="utf-8")
+    return open(path, "a", encoding="utf-8", errors="replace")
 
 
 def add_line(file: TextIO, record: dict) -> None:

@@ -22,11 +22,12 @@ SHAPE = 'write <tool_call>{"name": "...", "arguments": {...}}</tool_call>'
 @dataclass(frozen=True)
 class ToolCall:
     """A call as the model wrote it: either `name` and `arguments` (any JSON value), or `error`, which says what is
-    wrong with it in words for the model."""
+    wrong with it in words for the model. `id` is a service's name for a call that it hands over apart from the text."""
 
     name: str | None = None
     arguments: Any = None
     error: str | None = None
+    id: str | None = None
 
 
 def read_tool_calls(text: str) -> list[ToolCall]:

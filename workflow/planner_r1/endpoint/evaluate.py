@@ -1,0 +1,194 @@
+"""Evaluating a model behind an endpoint: one episode a query, recorded as the trainer's validation records its own.
+
+Every finished episode is on disk before the next begins, in a folder named after what was asked and how: a rerun asks
+for what is missing, and a changed prompt or temperature begins anew without touching what was paid for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from planner_r1.agent.episodes import SUB_REWARDS, episode_line
+from planner_r1.agent.limits import Limits
+from planner_r1.agent.prompt import render_messages
+from planner_r1.console import duration, say
+from planner_r1.endpoint.agent_loop import Episode
+from planner_r1.endpoint.client import Client, Endpoint, Fault
+from planner_r1.endpoint.ledger import Ledger, Price
+from planner_r1.errors import InputError
+from planner_r1.files import add_line, locked, open_lines, read_lines, write_lines
+from planner_r1.queries import Query, load_queries
+from planner_r1.reward import STAGES, reward, sub_rewards
+from planner_r1.sandbox.store import Store
+from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
+
+EPISODES, FAULTS, LEDGER = "episodes.jsonl", "faults.jsonl", "requests.jsonl"
+# Keys of an endpoint that say how fast it is asked, and not what.
+PACE = ("name", "api_key_env", "timeout", "concurrency", "retries", "requests_per_minute", "tokens_per_minute", "price")
+SECONDS_BETWEEN_LINES = 10
+
+
+@dataclass(frozen=True)
+class EndpointSpec:
+    """A model behind an endpoint, the queries to put to it, and where everything goes.
+
+    model, split: names that are written into each trajectory
+    template: the system prompt's template
+    queries: the split's file of queries
+    store: folder of the sandbox
+    work: folder for what a rerun needs; not an output
+    out, costs: the file of trajectories, and the sums of the ledger
+    """
+
+    model: str
+    split: str
+    endpoint: Endpoint
+    limits: Limits
+    template: str
+    queries: Path
+    store: Path
+    work: Path
+    out: Path
+    costs: Path
+
+
+def evaluate_endpoint(spec: EndpointSpec, report: Callable[[str], None] = say) -> Path:
+    """Play one episode a query that has none yet, and write the trajectories ordered by query once all are there.
+
+    Raises:
+        InputError: a file or a key of the endpoint is wrong; or the service left queries without an episode, which are
+            listed in the work folder with the reasons. What is finished is kept in either case.
+    """
+    queries = load_queries(spec.queries)
+    openings = {query.idx: render_messages(query.query, spec.template) for query in queries}
+    work = spec.work / _fingerprint(spec, openings)
+    work.mkdir(parents=True, exist_ok=True)
+    with locked(work), Ledger(work / LEDGER, Price(**spec.endpoint.price)) as ledger:
+        evaluation = _Evaluation(spec, work, openings, ledger, report)
+        asyncio.run(evaluation.play_all(queries))
+        evaluation.write_outputs(queries)
+    return spec.out
+
+
+class _Evaluation:
+    def __init__(
+        self,
+        spec: EndpointSpec,
+        work: Path,
+        openings: Mapping[int, list[dict]],
+        ledger: Ledger,
+        report: Callable[[str], None],
+    ):
+        self._spec, self._work, self._openings, self._ledger, self._report = spec, work, openings, ledger, report
+        self._store = Store.open(spec.store)
+        self._toolbox = Toolbox(self._store)
+        path = work / EPISODES
+        self._done = {e["idx"]: e for e in read_lines(path)} if path.is_file() else {}
+        self._faults: list[dict] = []
+        self._faults_in_a_row = 0
+        self._started = self._last_line = time.monotonic()
+        self._before = len(self._done)
+
+    async def play_all(self, queries: Sequence[Query]) -> None:
+        """Play what is missing, `concurrency` episodes at a time."""
+        missing = [query for query in queries if query.idx not in self._done]
+        kept = f", {self._before} of them finished before" if self._before else ""
+        self._report(f"{self._name}: {len(queries)} queries{kept}, asking {self._spec.endpoint.url}")
+        if not missing:
+            return
+        waiting = iter(missing)
+        with open_lines(self._work / EPISODES) as file:
+            async with Client(self._spec.endpoint, self._ledger) as client:
+
+                async def player() -> None:
+                    for query in waiting:
+                        if self._gives_up:
+                            return
+                        await self._play(client, query, file, len(queries))
+
+                try:
+                    async with asyncio.TaskGroup() as group:
+                        for _ in range(min(self._spec.endpoint.concurrency, len(missing))):
+                            group.create_task(player())
+                except ExceptionGroup as several:
+                    raise several.exceptions[0] from None
+
+    async def _play(self, client: Client, query: Query, file, total: int) -> None:
+        episode = Episode(client, self._toolbox, self._spec.limits, self._openings[query.idx])
+        try:
+            record = await episode.play({"idx": query.idx, "split": self._spec.split})
+        except Fault as fault:
+            self._faults.append({"idx": query.idx, "fault": str(fault)})
+            self._faults_in_a_row += 1
+            self._report(f"{self._name}: query {query.idx} has no episode: {fault}")
+            return
+        self._faults_in_a_row = 0
+        line = self._line(query, record)
+        add_line(file, line)
+        self._done[query.idx] = line
+        self._show_progress(total)
+
+    def _line(self, query: Query, record: dict) -> dict:
+        sub = None if query.hidden else sub_rewards(record["answer"], query, self._store)
+        names = {"model": self._spec.model, "regime": "base", "seed": 0, "step": 0}
+        return names | episode_line(
+            {**record, "idx": query.idx, "split": self._spec.split},
+            record["text"],
+            None if sub is None else {name: float(sub.parts()[name]) for name in SUB_REWARDS},
+            None if sub is None else float(reward(sub, STAGES["stage1"])),
+        )
+
+    @property
+    def _gives_up(self) -> bool:
+        """Whether the service seems to be down: as many faults in a row as are asked at once, and at least three."""
+        return self._faults_in_a_row >= max(self._spec.endpoint.concurrency, 3)
+
+    def _show_progress(self, total: int) -> None:
+        now, done = time.monotonic(), len(self._done)
+        if now - self._last_line < SECONDS_BETWEEN_LINES and done < total:
+            return
+        self._last_line = now
+        pace = (now - self._started) / (done - self._before)
+        totals = self._ledger.totals()
+        cost = "unknown" if totals["cost"] is None else f"{totals['cost']:.2f} {totals['currency']}"
+        left = duration(pace * (total - done))
+        self._report(f"{self._name}: {done}/{total} episodes, cost so far {cost}, {left} left")
+
+    @property
+    def _name(self) -> str:
+        return f"{self._spec.model} on {self._spec.split}"
+
+    def write_outputs(self, queries: Sequence[Query]) -> None:
+        missing = [query.idx for query in queries if query.idx not in self._done]
+        write_lines(self._work / FAULTS, self._faults)
+        if missing:
+            first = f" (first: query {self._faults[0]['idx']}, {self._faults[0]['fault']})" if self._faults else ""
+            raise InputError(
+                f"{self._spec.endpoint.name}: the service did not answer{first}, so {len(missing)} of {len(queries)} "
+                f"episodes are missing. What was asked in vain is listed in {self._work / FAULTS}; run again to ask "
+                "for what is missing, and for nothing else"
+            )
+        settings = {key: value for key, value in asdict(self._spec.endpoint).items() if value is not None}
+        costs = {"model": self._spec.model, "split": self._spec.split, "endpoint": settings} | self._ledger.totals()
+        self._spec.costs.parent.mkdir(parents=True, exist_ok=True)
+        self._spec.costs.write_text(json.dumps(costs, indent=2) + "\n", encoding="utf-8")
+        self._spec.out.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = self._spec.out.with_name(self._spec.out.name + ".unfinished")
+        write_lines(unfinished, (self._done[query.idx] for query in sorted(queries, key=lambda q: q.idx)))
+        os.replace(unfinished, self._spec.out)
+
+
+def _fingerprint(spec: EndpointSpec, openings: Mapping[int, Any]) -> str:
+    """Names what makes an episode what it is: the model and how it is asked, the limits, prompts, tools and sandbox."""
+    asked = {key: value for key, value in asdict(spec.endpoint).items() if key not in PACE}
+    store = json.loads((spec.store / "store.json").read_text(encoding="utf-8"))["sha256"]
+    what = [spec.split, asked, asdict(spec.limits), sorted(openings.items()), TOOL_SCHEMAS, store]
+    return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
