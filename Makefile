@@ -30,6 +30,6 @@ test: install
 	$(BIN)/python -m pytest
 
 lint: install
-	$(BIN)/ruff check workflow tests benchmarks
-	$(BIN)/ruff format --check workflow tests benchmarks
+	$(BIN)/ruff check workflow tests benchmarks slurm
+	$(BIN)/ruff format --check workflow tests benchmarks slurm
 	$(BIN)/snakefmt --check Snakefile workflow/rules

@@ -1,5 +1,6 @@
 """Nothing that was started for a run outlives it, and nothing else is touched."""
 
+import json
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from planner_r1.errors import InputError
 from planner_r1.training import process
 
 FOREVER = (
@@ -58,6 +60,9 @@ def test_a_detached_child_of_a_dead_parent_is_found(tmp_path, children):
     orphan = int(parent.stdout.readline())
     parent.wait(DEADLINE)
     process.end_all(tmp_path)
+    deadline = time.monotonic() + DEADLINE
+    while alive(orphan) and time.monotonic() < deadline:  # a killed process is not gone at once
+        time.sleep(0.01)
     assert not alive(orphan)
 
 
@@ -68,7 +73,7 @@ def alive(pid):
         return False
 
 
-def run_fake_verl(tmp_path, code, **settings):
+def run_fake_verl(tmp_path, code, nodes=1, **settings):
     """`run_verl` with a module of our own in the place of `planner_r1.training.run_verl`."""
     package = tmp_path / "fake" / "planner_r1" / "training"
     package.mkdir(parents=True)
@@ -77,6 +82,8 @@ def run_fake_verl(tmp_path, code, **settings):
     (package / "run_verl.py").write_text(code, encoding="utf-8")
     work = tmp_path / "work"
     work.mkdir()
+    config = {"trainer": {"nnodes": nodes, "n_gpus_per_node": 3}, "ray_kwargs": {"ray_init": {"num_cpus": 16}}}
+    (tmp_path / "c.json").write_text(json.dumps(config), encoding="utf-8")
     log, store, metrics = work / "verl.log", tmp_path / "store", work / "metrics.jsonl"
     process.run_verl(tmp_path / "c.json", work, log, "cpu", store, metrics, **settings)
     return log
@@ -135,3 +142,37 @@ def test_sigterm_ends_the_launcher_and_what_it_started(tmp_path, fake_package):
     launcher.terminate()
     assert launcher.wait(DEADLINE) == 128 + signal.SIGTERM
     assert process._marked(tmp_path / "work") == []
+
+
+def test_several_nodes_are_refused_outside_a_job(tmp_path, fake_package, monkeypatch):
+    monkeypatch.delenv("SLURM_JOB_ID", raising=False)
+    with pytest.raises(InputError, match=r"trainer\.nnodes: 2 nodes .* outside a SLURM job; .*`--profile slurm`"):
+        run_fake_verl(tmp_path, "", nodes=2)
+
+
+@pytest.fixture
+def fake_srun(tmp_path, monkeypatch):
+    """An `srun` that prints its arguments, then waits; asked to end it says so and leaves."""
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text("#!/bin/bash\ntrap 'echo asked to end; exit 143' TERM\necho $@\nsleep 600 & wait\n")
+    srun.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{srun.parent}:{os.environ['PATH']}")
+    monkeypatch.setenv("SLURM_JOB_ID", "1")
+
+
+def test_several_nodes_are_one_task_each_and_asked_to_end_by_srun(tmp_path, fake_package, fake_srun):
+    log = tmp_path / "work" / "verl.log"
+
+    def stop_when_up():
+        if log.read_text(encoding="utf-8"):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run_fake_verl(tmp_path, "", nodes=2, while_running=stop_when_up)
+    arguments, last = log.read_text(encoding="utf-8").splitlines()
+    assert last == "asked to end"
+    assert arguments.startswith("--nodes=2 --ntasks=2 --ntasks-per-node=1 ")
+    cluster, verl = arguments.split(" -- ")
+    assert "planner_r1.training.ray_cluster" in cluster and cluster.endswith("--gpus=3 --cpus=16")
+    assert verl.endswith(f"planner_r1.training.run_verl {tmp_path / 'c.json'}")

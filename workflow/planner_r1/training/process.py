@@ -1,7 +1,9 @@
 """verl in a process group of its own, of which nothing outlives the call.
 
-Ray starts daemons and workers in sessions of their own, so a process group does not hold them. All of them inherit
-the environment, in which the work folder stands as a mark: that is how they are found, and only they.
+Where `trainer.nnodes` is more than one, verl runs below `srun`, which starts one Ray node a node of the SLURM job
+(ray_cluster.py); otherwise it starts a Ray of its own on this machine. Ray starts daemons and workers in sessions of
+their own, so a process group does not hold them. All of them inherit the environment, in which the work folder stands
+as a mark: that is how they are found, and only they.
 """
 
 from __future__ import annotations
@@ -18,8 +20,15 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from omegaconf import DictConfig
+
+from planner_r1.errors import InputError
+from planner_r1.training.config import load_config
+
 MARK = "PLANNER_R1_WORK"
 POLL_SECONDS = 0.5
+SRUN = "srun"
+SRUN_SECONDS = 20  # the tasks' own clean-up takes up to ten
 TAIL_LINES = 40
 # A Unix socket's path has at most 107 characters and Ray appends about 65 to its temporary folder.
 LONGEST_TEMPORARY_FOLDER = 30
@@ -41,11 +50,12 @@ def run_verl(
     """Run verl on a resolved configuration until it ends, calling `while_running` about twice a second.
 
     Raises:
+        InputError: several nodes are asked for outside a SLURM job.
         TrainingError: it ended with another status than 0.
     """
     with _temporary_folder(work) as temporary, _signals_as_exceptions():
         environment = _environment(work, backend, store, metrics, temporary)
-        command = [sys.executable, "-u", "-m", "planner_r1.training.run_verl", str(config.resolve())]
+        command = _command(config.resolve(), work)
         with open(log, "wb") as output:
             process = subprocess.Popen(
                 command, cwd=work, env=environment, stdout=output, stderr=output, start_new_session=True
@@ -56,6 +66,7 @@ def run_verl(
                     process.wait(POLL_SECONDS)
                 while_running()
         finally:
+            _end(process, command)
             end_all(work)
             process.wait()
     if process.returncode != 0:
@@ -75,6 +86,46 @@ def tail(log: Path, lines: int = TAIL_LINES) -> str:
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
 
+def _command(config: Path, work: Path) -> list[str]:
+    verl = [sys.executable, "-u", "-m", "planner_r1.training.run_verl", str(config)]
+    settings = load_config(config)
+    return verl if settings.trainer.nnodes == 1 else [*_over_nodes(settings, work), *verl]
+
+
+def _over_nodes(settings: DictConfig, work: Path) -> list[str]:
+    """What stands before a command that is to find a Ray cluster over the nodes of this SLURM job."""
+    trainer, offered = settings.trainer, settings.ray_kwargs.ray_init
+    if "SLURM_JOB_ID" not in os.environ:
+        raise InputError(
+            f"trainer.nnodes: {trainer.nnodes} nodes are asked for outside a SLURM job; start Snakemake with "
+            "`--profile slurm`, or set trainer.nnodes to 1 in training.overrides"
+        )
+    for earlier in work.glob("ray.*"):
+        shutil.rmtree(earlier, ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix="ray.", dir=work)
+    # one task a node, which gets the whole of what the job has there
+    nodes = [f"--nodes={trainer.nnodes}", f"--ntasks={trainer.nnodes}", "--ntasks-per-node=1", "--cpu-bind=none"]
+    srun = [SRUN, *nodes, "--kill-on-bad-exit=1", "--unbuffered"]
+    cluster = [
+        sys.executable,
+        "-u",
+        "-m",
+        "planner_r1.training.ray_cluster",
+        folder,
+        f"--gpus={trainer.n_gpus_per_node}",
+    ]
+    cpus = [] if offered.num_cpus is None else [f"--cpus={offered.num_cpus}"]
+    return [*srun, *cluster, *cpus, "--"]
+
+
+def _end(process: subprocess.Popen, command: list[str]) -> None:
+    """End a process that still runs. Only `srun` is asked first: it passes the signal on to the other machines."""
+    if process.poll() is None and command[0] == SRUN:
+        process.terminate()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(SRUN_SECONDS)
+
+
 def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary: Path) -> dict[str, str]:
     modules = {"cpu": "planner_r1.training.cpu"}
     threads = str(min(len(os.sched_getaffinity(0)), 2))
@@ -82,14 +133,16 @@ def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary
         # Without it, small matrix products wait milliseconds for a busy core.
         "OMP_WAIT_POLICY": "PASSIVE",
         "OMP_NUM_THREADS": threads,
-        # Else Ray makes a token that is written to the home directory and shared by all clusters of a user.
-        "RAY_AUTH_MODE": "token",
-        "RAY_AUTH_TOKEN": secrets.token_hex(32),
     }
     return {
         **(defaults if backend == "cpu" else {}),
         **os.environ,
         MARK: str(work.resolve()),
+        # Else Ray makes a token that is written to the home directory and shared by all clusters of a user.
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN": secrets.token_hex(32),
+        # Ray otherwise drains a node for half a minute when it is asked to end, longer than SLURM waits.
+        "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0",
         "PLANNER_R1_STORE": str(store.resolve()),
         "VERL_USE_EXTERNAL_MODULES": modules.get(backend, ""),
         # Opened for writing by verl: a resumed run needs a path of its own.
@@ -105,14 +158,19 @@ def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary
     }
 
 
+def short_temporary_folder() -> Path:
+    """A new folder whose path is short enough for the sockets that Ray makes in it."""
+    base = tempfile.gettempdir()
+    return Path(tempfile.mkdtemp(prefix="pr1-", dir=base if len(base) <= LONGEST_TEMPORARY_FOLDER else "/tmp"))
+
+
 @contextlib.contextmanager
 def _temporary_folder(work: Path) -> Iterator[Path]:
-    """A folder with a short path; the path is noted in the work folder, for a rerun to remove what a kill left."""
+    """A temporary folder whose path is noted in the work folder, for a rerun to remove what a kill left."""
     note = work / "temporary_folder"
     if note.is_file():
         shutil.rmtree(note.read_text(encoding="utf-8"), ignore_errors=True)
-    base = tempfile.gettempdir()
-    path = Path(tempfile.mkdtemp(prefix="pr1-", dir=base if len(base) <= LONGEST_TEMPORARY_FOLDER else "/tmp"))
+    path = short_temporary_folder()
     note.write_text(str(path), encoding="utf-8")
     try:
         yield path

@@ -16,6 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 
+from omegaconf import DictConfig
+
 from planner_r1.training.config import load_config
 from planner_r1.training.warm_workers import start_server
 
@@ -45,7 +47,9 @@ SHARED_BY_WORKERS = (
 def main(path: str) -> None:
     _end_with_parent()
     config = load_config(Path(path))
-    if config.trainer.device == "cpu":
+    if config.trainer.nnodes > 1:
+        _join_cluster(config)
+    elif config.trainer.device == "cpu":
         for module in SHARED_BY_WORKERS:
             import_module(module)
         socket = Path(os.environ["RAY_TMPDIR"]) / "workers"
@@ -59,6 +63,11 @@ def main(path: str) -> None:
 
     validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
     run_ppo(config, task_runner_class=_runner_in_this_process())
+
+
+def _join_cluster(config: DictConfig) -> None:
+    """Use the cluster of ray_cluster.py, whose address is in the environment; what its nodes offer is settled there."""
+    config.ray_kwargs.ray_init = {"address": "auto", "runtime_env": config.ray_kwargs.ray_init.runtime_env}
 
 
 def _runner_in_this_process() -> SimpleNamespace:
