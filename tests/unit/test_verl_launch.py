@@ -295,7 +295,8 @@ def test_a_wrong_specification_is_refused_before_anything_starts(make_spec, verl
     assert fake.configs == []
 
 
-def test_two_processes_cannot_train_in_one_folder(make_spec, verl):
+def test_two_processes_cannot_train_in_one_folder(make_spec, verl, monkeypatch):
+    monkeypatch.setattr("planner_r1.files.LOCK_SECONDS", 0)
     spec = make_spec()
     spec.work.mkdir()
     with launch.locked(spec.work), pytest.raises(InputError, match="another process"):

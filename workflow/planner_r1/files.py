@@ -5,12 +5,16 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
 from planner_r1.errors import InputError
+
+# A job that was queued again may start while its former self is still being killed.
+LOCK_SECONDS = 60
 
 
 def write_lines(path: str | Path, records: Iterable[dict]) -> None:
@@ -45,10 +49,23 @@ def add_line(file: TextIO, record: dict) -> None:
 
 @contextmanager
 def locked(work: Path) -> Iterator[None]:
-    """Keep a second process out of a work folder; the lock goes with the process, however it ends."""
+    """Keep a second process out of a work folder; the lock goes with the process, however it ends.
+
+    Raises:
+        InputError: another process held the folder for LOCK_SECONDS.
+    """
+    end = time.monotonic() + LOCK_SECONDS
     with open(work / "lock", "w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise InputError(f"{work}: another process is at work in this folder") from None
+        while not _lock(file):
+            if time.monotonic() > end:
+                raise InputError(f"{work}: another process is at work in this folder")
+            time.sleep(1)
         yield
+
+
+def _lock(file: TextIO) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
