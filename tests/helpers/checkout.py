@@ -1,0 +1,47 @@
+"""A checkout of its own for a test, with the commands of a user."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import yaml
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+class Copy:
+    """A copy of the repository's files."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
+        command = [sys.executable, "-m", "snakemake", *arguments]
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+
+    def planned(self, *arguments: str) -> dict[str, int]:
+        """Jobs by rule that a dry run announces; {} where there is nothing to do."""
+        done = self.snakemake("-n", *arguments, "--quiet", "rules")
+        assert done.returncode == 0, done.stdout + done.stderr
+        table = re.search(r"^job +count\n[- ]+\n(.*?)\ntotal", done.stdout + done.stderr, re.MULTILINE | re.DOTALL)
+        if table is None:
+            assert "Nothing to be done" in done.stdout + done.stderr, done.stdout + done.stderr
+            return {}
+        return {line.split()[0]: int(line.split()[1]) for line in table[1].splitlines()}
+
+    def change_study(self, change: Callable[[dict], object], to: str = "quick") -> None:
+        """Write config/`to`.yaml: the quick study after `change`."""
+        config = yaml.safe_load((self.folder / "config" / "quick.yaml").read_text(encoding="utf-8"))
+        change(config)
+        text = yaml.safe_dump(config, sort_keys=False)
+        (self.folder / "config" / f"{to}.yaml").write_text(text, encoding="utf-8")
+
+
+def copy_repository(folder: Path) -> Copy:
+    shutil.copy(REPOSITORY / "Snakefile", folder)
+    for name in ("workflow", "config", "slurm"):
+        shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    return Copy(folder)
