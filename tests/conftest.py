@@ -1,5 +1,7 @@
 """What the tests share: where the real data lies, and small worlds."""
 
+import base64
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,21 @@ def small_store(small_database, tmp_path_factory) -> Store:
 def real_store(shared_data, tmp_path_factory) -> Store:
     """The real tables, with their subset of flights, as a store."""
     return _store(shared_data / "travelplanner" / "database", tmp_path_factory)
+
+
+@pytest.fixture(scope="session")
+def qwen():
+    """Qwen's own byte-pair ranks, as the package dashscope carries them."""
+    tiktoken = pytest.importorskip("tiktoken")
+    package = importlib.util.find_spec("dashscope")
+    if package is None:
+        pytest.skip("needs the package dashscope, which carries Qwen's tokenizer")
+    (ranks_file,) = Path(package.origin).parent.rglob("qwen.tiktoken")
+    lines = ranks_file.read_bytes().splitlines()
+    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
+    pattern = r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
+    pattern += r"|\s*[\r\n]+|\s+(?!\S)|\s+"
+    return tiktoken.Encoding("qwen", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
 def _store(database: Path, tmp_path_factory) -> Store:

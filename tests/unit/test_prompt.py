@@ -1,7 +1,5 @@
 """The prompt: the rules of the paper, the schema inserted, and short enough for the prompt length of the paper."""
 
-import base64
-import importlib.util
 import json
 from pathlib import Path
 
@@ -15,21 +13,6 @@ from planner_r1.sandbox.tools import TOOL_SCHEMAS
 
 PROMPTS = Path(__file__).resolve().parents[2] / "config/prompts"
 PROMPT_LENGTH = 2268  # tokens; the paper's data.max_prompt_length
-
-
-@pytest.fixture(scope="module")
-def qwen():
-    """Qwen's own byte-pair ranks, as the package dashscope carries them."""
-    tiktoken = pytest.importorskip("tiktoken")
-    package = importlib.util.find_spec("dashscope")
-    if package is None:
-        pytest.skip("needs the package dashscope, which carries Qwen's tokenizer")
-    (ranks_file,) = Path(package.origin).parent.rglob("qwen.tiktoken")
-    lines = ranks_file.read_bytes().splitlines()
-    ranks = {base64.b64decode(token): int(rank) for token, rank in (line.split() for line in lines)}
-    pattern = r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*"""
-    pattern += r"|\s*[\r\n]+|\s+(?!\S)|\s+"
-    return tiktoken.Encoding("qwen", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
 
 
 def qwen3_text(messages: list[dict]) -> str:
