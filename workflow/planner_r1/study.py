@@ -213,6 +213,15 @@ class Study:
         """Where a given model lies, or None for one that is made here."""
         return self.config["models"][model].get("path")
 
+    def endpoint(self, model: str) -> dict | None:
+        """Keys of a model's endpoint, or None for one whose weights are here."""
+        return self.config["models"][model].get("endpoint")
+
+    @property
+    def trainable(self) -> tuple[str, ...]:
+        """The models whose weights are here."""
+        return tuple(model for model in self.models if not self.endpoint(model))
+
     def run(self, model: str, regime: str, seed: int) -> Run:
         """The run of a model under a regime.
 
@@ -241,7 +250,7 @@ class Study:
         return written if isinstance(written, dict) else {"phases": written}
 
     def _models_of(self, regime: str) -> tuple[str, ...]:
-        return tuple(self._regime(regime).get("models", self.models))
+        return tuple(self._regime(regime).get("models", self.trainable))
 
     @cached_property
     def runs(self) -> tuple[Run, ...]:
@@ -280,23 +289,38 @@ class Study:
         if self.world is None and not self.database:
             raise InputError("sandbox.database: missing; source 'files' needs the folder with the released files")
         if self.query_spec is None:
-            for split in ("train", "validation", *self.splits):
+            trains = any(self._models_of(regime) for regime in self.regimes)
+            for split in (*(("train", "validation") if trains else ()), *self.splits):
                 if not self.query_file(split):
                     raise InputError(f"queries.{split}: missing; source 'files' needs the file of this split")
         elif not any(self.query_spec["levels"].values()):
             raise InputError("queries.levels: all weights are 0; give at least one level a positive weight")
         for model in self.models:
-            if not (self.warm_start(model) or self.model_path(model)):
-                raise InputError(f"models.{model}: needs either 'warm_start' or 'path'")
+            if not (self.warm_start(model) or self.model_path(model) or self.endpoint(model)):
+                raise InputError(f"models.{model}: needs either 'warm_start', 'path' or 'endpoint'")
+            self._check_key_variable(model)
         for regime in self.regimes:
             self._check_regime(regime)
         self._check_checkpoints()
 
+    def _check_key_variable(self, model: str) -> None:
+        """Whoever writes the key itself into a study is told so, without it."""
+        variable = (self.endpoint(model) or {}).get("api_key_env")
+        if variable and not (variable.isidentifier() and variable.isascii()):
+            raise InputError(
+                f"models.{model}.endpoint.api_key_env: expected the name of an environment variable, such as "
+                "OPENAI_API_KEY; a key itself stands in no file"
+            )
+
     def _check_regime(self, regime: str) -> None:
         key, models = f"regimes.{regime}", self._models_of(regime)
+        if not models:
+            raise InputError(f"{key}: nothing to train; all models of this study are behind endpoints")
         for i, model in enumerate(models):
             if model not in self.models:
                 raise InputError(f"{key}.models[{i}]: no model '{model}' in this study ({', '.join(self.models)})")
+            if model not in self.trainable:
+                raise InputError(f"{key}.models[{i}]: '{model}' is behind an endpoint and cannot be trained")
         phases = key if isinstance(self.config["regimes"][regime], list) else f"{key}.phases"
         for i, phase in enumerate(self._regime(regime)["phases"]):
             self._check_steps(f"{phases}[{i}].steps", phase["steps"], models)

@@ -16,6 +16,11 @@ def present(*files):
     return [file for file in files if os.path.exists(file)]
 
 
+def one_of(names):
+    """A wildcard's pattern that matches these names and nothing else, also where there are none."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
 def library(*modules):
     """Modules, by name or pattern, as inputs of a cheap rule, so that an edit reruns it. Training does not take them:
     it would start anew with every edit; its manifest says which commit it ran with."""

@@ -20,6 +20,8 @@ rule evaluate_checkpoint:
         "<logs>/evaluate_checkpoint/{model}/{regime}/seed{seed}/step{step}/{split}.log",
     benchmark:
         "<benchmarks>/evaluate_checkpoint/{model}/{regime}/seed{seed}/step{step}/{split}.tsv"
+    wildcard_constraints:
+        model=one_of(study.trainable),
     threads: WHOLE_MACHINE
     resources:
         mem_mb=8000,
@@ -29,6 +31,29 @@ rule evaluate_checkpoint:
         overrides=lambda w: study.evaluation_overrides(w.regime),
     script:
         "../scripts/evaluate_checkpoint.py"
+
+
+# Light, and it needs the internet and the keys: it runs where Snakemake does, also with a cluster.
+rule evaluate_endpoint:
+    input:
+        store=STORE,
+        queries="<results>/data/{split}.jsonl",
+        template=present(study.prompt),
+        settings=SETTINGS,
+    output:
+        trajectories=f"{EVALUATION}/trajectories.jsonl",
+        costs=f"{EVALUATION}/costs.json",
+    log:
+        "<logs>/evaluate_endpoint/{model}/{regime}/seed{seed}/step{step}/{split}.log",
+    wildcard_constraints:
+        model=one_of(model for model in study.models if study.endpoint(model)),
+    params:
+        work=f"{RESULTS}/work/evaluations/{{model}}/{{regime}}/seed{{seed}}/step{{step}}/{{split}}",
+        endpoint=lambda w: study.endpoint(w.model),
+        template=study.prompt,
+        overrides=study.evaluation_overrides("base"),
+    script:
+        "../scripts/evaluate_endpoint.py"
 
 
 rule score:
@@ -48,3 +73,4 @@ rule score:
 
 localrules:
     evaluate,
+    evaluate_endpoint,
