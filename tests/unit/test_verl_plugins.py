@@ -1,14 +1,13 @@
 """What verl loads from this package: tools, agent loop, reward function, rows. verl's own classes around them are real;
 only the model is a script."""
 
-import asyncio
 import json
 import random
 from types import SimpleNamespace
 
-import pyarrow.parquet as pq
 import pytest
 
+from helpers.scripted_trainer import make_player, open_store
 from helpers.tiny_model import TEMPLATE, make_tiny_study
 from planner_r1.agent import episodes
 from planner_r1.agent.oracle import plan_for
@@ -16,11 +15,10 @@ from planner_r1.agent.prompt import template_hash
 from planner_r1.agent.trajectories import demonstration
 from planner_r1.files import read_lines
 from planner_r1.queries import Query
-from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
 from planner_r1.training.episodes import read_dump, step_metrics
 from planner_r1.training.rows import prompt_template_hash, row_count, write_parquet
-from planner_r1.training.verl_files import AGENT_LOOP, AGENT_LOOP_CLASS, write_agent_loop_config, write_tool_config
+from planner_r1.training.verl_files import AGENT_LOOP, AGENT_LOOP_CLASS, write_tool_config
 
 CALL = '<tool_call>\n{"name":"get_cities","arguments":{"state":"%s"}}\n</tool_call>'
 STAGE1 = [1, 1, 1, 1, 1]
@@ -33,11 +31,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture
 def store(study, monkeypatch):
-    tools = pytest.importorskip("planner_r1.training.tools")
-    monkeypatch.setenv(tools.STORE_VARIABLE, str(study.store))
-    tools.store.cache_clear()
-    tools.toolbox.cache_clear()
-    return Store.open(study.store)
+    return open_store(study, monkeypatch)
 
 
 @pytest.fixture(scope="module")
@@ -47,64 +41,10 @@ def tokenizer(study):
     return AutoTokenizer.from_pretrained(study.model)
 
 
-class Script:
-    """Stands for the model: says one text after the other, and keeps the prompts that it was given."""
-
-    def __init__(self, tokenizer, texts):
-        self.tokenizer, self.texts, self.prompts = tokenizer, list(texts), []
-
-    async def generate(self, request_id, prompt_ids, sampling_params, **_):
-        from verl.workers.rollout.replica import TokenOutput
-
-        self.prompts.append(list(prompt_ids))
-        ids = self.tokenizer.encode(self.texts.pop(0) + "<|im_end|>", add_special_tokens=False)
-        extra = {"min_global_steps": 1, "max_global_steps": 1}
-        return TokenOutput(token_ids=ids, log_probs=[-1.0] * len(ids), extra_fields=extra)
-
-
 @pytest.fixture
 def play(study, store, tokenizer, tmp_path):
     """Run an episode of a scripted model; returns verl's output of it and the script."""
-    import hydra
-    from omegaconf import OmegaConf
-    from verl.experimental.agent_loop.agent_loop import DictConfigWrap, ToolListWrap
-    from verl.tools.tool_registry import load_all_tools
-    from verl.utils.dataset.rl_dataset import RLHFDataset
-
-    from planner_r1.training.config import compose_config
-
-    write_tool_config(tmp_path / "tools.yaml")
-    write_agent_loop_config(tmp_path / "loops.yaml")
-    tools = load_all_tools(str(tmp_path / "tools.yaml"), None)
-    (loop_config,) = OmegaConf.load(tmp_path / "loops.yaml")
-
-    def run(*texts, turns=6, tokens=4000, row=0):
-        overrides = {
-            "data.max_prompt_length": 2000,
-            "data.max_response_length": tokens,
-            "actor_rollout_ref.rollout.multi_turn.max_assistant_turns": turns,
-        }
-        config = compose_config("cpu", overrides, {})
-        script = Script(tokenizer, texts)
-
-        async def episode():
-            loop = hydra.utils.instantiate(
-                loop_config,
-                trainer_config=DictConfigWrap(config),
-                server_manager=script,
-                tokenizer=tokenizer,
-                processor=None,
-                hf_model_type="qwen3",
-                dataset_cls=RLHFDataset,
-                data_config=DictConfigWrap(config.data),
-                tools=ToolListWrap(tools),
-            )
-            rows = pq.read_table(study.train).to_pylist()
-            return await loop.run({}, raw_prompt=rows[row]["prompt"], tools_kwargs={})
-
-        return asyncio.run(episode()), script
-
-    return run
+    return make_player(study, tokenizer, tmp_path)
 
 
 def record(output):
