@@ -16,6 +16,7 @@ from pathlib import Path
 
 from jsonschema import Draft202012Validator
 
+from planner_r1.environments import environment
 from planner_r1.errors import InputError
 
 SCHEMA_FILE = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.json"
@@ -148,6 +149,11 @@ class Study:
     def prompt(self) -> str:
         """Path of the system prompt's template."""
         return self.config["prompt"]
+
+    @property
+    def environment(self) -> str:
+        """Where verl's Python comes from, such as `active` or `venv:.venv-gpu`."""
+        return self.config["environment"]
 
     @property
     def backend(self) -> str:
@@ -286,6 +292,7 @@ class Study:
 
     def _check(self) -> None:
         """Refuse what the schema lets pass: keys that need one another, steps that no checkpoint has."""
+        environment(self.environment)
         if self.world is None and not self.database:
             raise InputError("sandbox.database: missing; source 'files' needs the folder with the released files")
         if self.query_spec is None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from planner_r1.rule_log import rule_log
 
 with rule_log(snakemake.log[0]):
+    from planner_r1.study import Study
     from planner_r1.training.evaluate import EvaluateSpec, evaluate_checkpoint
 
     source, params, wildcards = snakemake.input, snakemake.params, snakemake.wildcards
@@ -21,6 +22,8 @@ with rule_log(snakemake.log[0]):
         work=Path(params.work),
         out=Path(snakemake.output[0]),
         backend=params.backend,
+        # no parameter of the rule: another environment is no reason to evaluate again
+        environment=Study.from_config(snakemake.config).environment,
         overrides=params.overrides,
     )
     evaluate_checkpoint(spec)

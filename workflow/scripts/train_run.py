@@ -5,6 +5,7 @@ from pathlib import Path
 from planner_r1.rule_log import rule_log
 
 with rule_log(snakemake.log[0]):
+    from planner_r1.study import Study
     from planner_r1.training.launch import TrainSpec, train
 
     source, wildcards = snakemake.input, snakemake.wildcards
@@ -16,6 +17,8 @@ with rule_log(snakemake.log[0]):
         store=Path(source.store).parent,
         work=Path(snakemake.params.work),
         out=Path(snakemake.output.manifest).parent,
+        # no parameter of the rule: another environment is no reason to train again
+        environment=Study.from_config(snakemake.config).environment,
         **snakemake.params.run,
     )
     train(spec)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from planner_r1.console import duration, say
+from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.files import locked, write_lines
 from planner_r1.reward import STAGES
@@ -28,6 +29,7 @@ class EvaluateSpec:
     model_path: folder with the weights, tokenizer and chat template, or a name on the hub
     work: folder for verl's files; not an output
     out: the file of trajectories
+    environment: where verl's Python comes from
     overrides: a study's `training.overrides`
     """
 
@@ -42,6 +44,7 @@ class EvaluateSpec:
     work: Path
     out: Path
     backend: str = "cpu"
+    environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -76,6 +79,7 @@ def _evaluate(spec: EvaluateSpec, report: Callable[[str], None]) -> Path:
         backend=spec.backend,
         store=spec.store,
         metrics=spec.work / "metrics.jsonl",
+        environment=spec.environment,
     )
     episodes = read_dump(dump) if dump.is_file() else []
     if len(episodes) != rows:

@@ -21,6 +21,7 @@ from typing import Any
 from omegaconf import DictConfig
 
 from planner_r1.console import duration, say
+from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.files import locked, read_lines, write_lines
 from planner_r1.reward import STAGES
@@ -48,6 +49,7 @@ class TrainSpec:
     out: folder for the outputs
     save_every, test_every: steps between checkpoints, and between validations
     export_steps: steps whose weights become outputs; the last one always is among them
+    environment: where verl's Python comes from; not part of what makes the run what it is
     overrides: a study's `training.overrides`
     """
 
@@ -64,6 +66,7 @@ class TrainSpec:
     test_every: int
     export_steps: Sequence[int] = ()
     backend: str = "cpu"
+    environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
@@ -219,6 +222,7 @@ class _Run:
                 store=self.spec.store,
                 metrics=metrics,
                 while_running=show_progress,
+                environment=self.spec.environment,
             )
         finally:
             show_progress()
@@ -305,7 +309,7 @@ class _Run:
                 "segments": segments,
                 "wall_seconds": round(seconds, 1),
                 "git_commit": manifest.git_commit(),
-                "versions": manifest.versions(),
+                "versions": manifest.versions(spec.environment),
                 "config": json.loads((spec.work / f"config.{segments[-1]['number']}.json").read_text(encoding="utf-8")),
             },
         )

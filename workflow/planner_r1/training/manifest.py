@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from planner_r1 import environments
+from planner_r1.environments import ACTIVE
+from planner_r1.errors import InputError
 from planner_r1.training.checkpoints import write_atomically
 
 NAME = "MANIFEST.json"
 PACKAGES = (
     *("planner-r1-repro", "verl", "sglang", "torch", "transformers"),
-    *("tensordict", "TransferQueue", "ray", "numpy"),
+    *("tensordict", "TransferQueue", "ray", "numpy", "flash-attn"),
 )
 
 
@@ -34,8 +38,27 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def versions() -> dict[str, str]:
-    """The installed versions of what determines a run."""
+def versions(environment: str = ACTIVE) -> dict[str, str]:
+    """The versions of what determines a run, in the environment that verl runs in.
+
+    Raises:
+        InputError: Python cannot be started there.
+    """
+    if environment == ACTIVE:
+        return _installed()
+    place = environments.environment(environment)
+    command = [*place.prefix, place.python, "-m", __name__]
+    try:
+        said = subprocess.run(command, env=os.environ | place.variables, capture_output=True, text=True, check=True)
+        return json.loads(said.stdout)
+    except OSError as error:
+        raise environments.not_started(environment, command, error) from None
+    except (subprocess.CalledProcessError, ValueError) as error:
+        why = (getattr(error, "stderr", None) or str(error)).strip().splitlines()[-1:]
+        raise InputError(f"environment '{environment}': its Python does not work: {' '.join(why)}") from None
+
+
+def _installed() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -59,3 +82,7 @@ def git_commit() -> str | None:
     except (OSError, subprocess.CalledProcessError):
         return None
     return commit.stdout.strip() + ("-dirty" if changes.stdout.strip() else "")
+
+
+if __name__ == "__main__":
+    print(json.dumps(_installed()))

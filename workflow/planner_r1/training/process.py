@@ -14,7 +14,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
@@ -22,6 +21,8 @@ from pathlib import Path
 
 from omegaconf import DictConfig
 
+from planner_r1 import environments
+from planner_r1.environments import ACTIVE, Environment
 from planner_r1.errors import InputError
 from planner_r1.training.config import load_config
 
@@ -46,20 +47,27 @@ def run_verl(
     store: Path,
     metrics: Path,
     while_running: Callable[[], None] = lambda: None,
+    environment: str = ACTIVE,
 ) -> None:
     """Run verl on a resolved configuration until it ends, calling `while_running` about twice a second.
 
+    `environment` is a study's key of that name: where verl's Python comes from.
+
     Raises:
-        InputError: several nodes are asked for outside a SLURM job.
+        InputError: the environment has no Python, or several nodes are asked for outside a SLURM job.
         TrainingError: it ended with another status than 0.
     """
     with _temporary_folder(work) as temporary, _signals_as_exceptions():
-        environment = _environment(work, backend, store, metrics, temporary)
-        command = _command(config.resolve(), work)
+        place = environments.environment(environment)
+        variables = _variables(work, backend, store, metrics, temporary) | place.variables
+        command = _command(config.resolve(), work, place)
         with open(log, "wb") as output:
-            process = subprocess.Popen(
-                command, cwd=work, env=environment, stdout=output, stderr=output, start_new_session=True
-            )
+            try:
+                process = subprocess.Popen(
+                    command, cwd=work, env=variables, stdout=output, stderr=output, start_new_session=True
+                )
+            except OSError as error:
+                raise environments.not_started(environment, command, error) from None
         try:
             while process.poll() is None:
                 with contextlib.suppress(subprocess.TimeoutExpired):
@@ -86,13 +94,14 @@ def tail(log: Path, lines: int = TAIL_LINES) -> str:
     return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
 
-def _command(config: Path, work: Path) -> list[str]:
-    verl = [sys.executable, "-u", "-m", "planner_r1.training.run_verl", str(config)]
+def _command(config: Path, work: Path, place: Environment) -> list[str]:
+    verl = [place.python, "-u", "-m", "planner_r1.training.run_verl", str(config)]
     settings = load_config(config)
-    return verl if settings.trainer.nnodes == 1 else [*_over_nodes(settings, work), *verl]
+    before = place.prefix if settings.trainer.nnodes == 1 else _over_nodes(settings, work, place)
+    return [*before, *verl]
 
 
-def _over_nodes(settings: DictConfig, work: Path) -> list[str]:
+def _over_nodes(settings: DictConfig, work: Path, place: Environment) -> list[str]:
     """What stands before a command that is to find a Ray cluster over the nodes of this SLURM job."""
     trainer, offered = settings.trainer, settings.ray_kwargs.ray_init
     if "SLURM_JOB_ID" not in os.environ:
@@ -106,16 +115,9 @@ def _over_nodes(settings: DictConfig, work: Path) -> list[str]:
     # one task a node, which gets the whole of what the job has there
     nodes = [f"--nodes={trainer.nnodes}", f"--ntasks={trainer.nnodes}", "--ntasks-per-node=1", "--cpu-bind=none"]
     srun = [SRUN, *nodes, "--kill-on-bad-exit=1", "--unbuffered"]
-    cluster = [
-        sys.executable,
-        "-u",
-        "-m",
-        "planner_r1.training.ray_cluster",
-        folder,
-        f"--gpus={trainer.n_gpus_per_node}",
-    ]
+    cluster = [place.python, "-u", "-m", "planner_r1.training.ray_cluster", folder, f"--gpus={trainer.n_gpus_per_node}"]
     cpus = [] if offered.num_cpus is None else [f"--cpus={offered.num_cpus}"]
-    return [*srun, *cluster, *cpus, "--"]
+    return [*srun, *place.prefix, *cluster, *cpus, "--"]
 
 
 def _end(process: subprocess.Popen, command: list[str]) -> None:
@@ -126,7 +128,7 @@ def _end(process: subprocess.Popen, command: list[str]) -> None:
             process.wait(SRUN_SECONDS)
 
 
-def _environment(work: Path, backend: str, store: Path, metrics: Path, temporary: Path) -> dict[str, str]:
+def _variables(work: Path, backend: str, store: Path, metrics: Path, temporary: Path) -> dict[str, str]:
     modules = {"cpu": "planner_r1.training.cpu"}
     threads = str(min(len(os.sched_getaffinity(0)), 2))
     defaults = {
