@@ -1,0 +1,78 @@
+"""`snakemake --profile slurm` on a real SLURM: the whole DAG training over two nodes, and what clusters do to it."""
+
+import hashlib
+import json
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+STEPS = 60
+
+
+def test_the_whole_study_with_training_over_two_nodes(site):
+    snakemake = site.start("all")
+    assert snakemake.wait() == 0, site.said
+    run = site.results / "runs" / "tiny" / "stage1" / "seed0"
+    manifest = json.loads((run / "MANIFEST.json").read_text(encoding="utf-8"))
+    assert manifest["final_step"] == 4
+    assert manifest["config"]["trainer"]["nnodes"] == 2
+    log = (site.results / "work" / "tiny" / "stage1" / "seed0" / "verl.1.log").read_text(encoding="utf-8")
+    assert "Ray is up on 2 nodes" in log
+    assert "Planner-R1" in (site.results / "tables" / "table1.md").read_text(encoding="utf-8")
+
+    again = site.start("all", "--dry-run")
+    assert again.wait() == 0
+    assert "Nothing to be done" in site.said
+
+
+def test_runs_survive_what_happens_on_a_cluster(site):
+    """One run is queued again by SLURM, loses a node and runs into its time limit; another one can never work."""
+    site.study["regimes"] |= {
+        "long": [{"weights": "stage1", "steps": STEPS}],
+        "broken": {
+            "phases": [{"weights": "stage1", "steps": 1}],
+            # no prompt is as short: verl says so when it has started
+            "overrides": {"trainer.nnodes": 1, "data.max_prompt_length": 8},
+        },
+    }
+    long = "tiny/long/seed0"
+    snakemake = site.start("train", "--retries", "2")
+
+    site.wait(lambda: len(site.logged_steps(long, 1)) > 2, "the first attempt made no step")
+    first = site.job(long)
+    site.cluster.client("scontrol", "requeue", first["id"])
+
+    site.wait(lambda: len(site.logged_steps(long, 2)) > 2, "the job that was queued again made no step")
+    second = site.job(long)
+    assert second["id"] == first["id"]
+    nodes = site.cluster.client("scontrol", "show", "hostnames", second["nodes"]).split()
+    lost = next(node for node in nodes if node != second["batch"])
+    site.kill_node(lost)
+    site.wait(lambda: lost in _down(site.cluster), "the dead node was not noticed")
+    site.cluster.start_node(lost)
+
+    site.wait(lambda: site.logged_steps(long, 3), "the job whose node died did not go on")
+    third = site.job(long)
+    site.cluster.client("scontrol", "update", f"JobId={third['id']}", "TimeLimit=1")
+    site.wait(lambda: site.state(third["id"]) == "TIMEOUT", "the job did not run into its time limit")
+
+    assert snakemake.wait() == 1  # because of the run that cannot work
+    run = site.results / "runs" / "tiny" / "long" / "seed0"
+    manifest = json.loads((run / "MANIFEST.json").read_text(encoding="utf-8"))
+    assert manifest["final_step"] == STEPS
+    lines = (run / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [json.loads(line)["step"] for line in lines] == list(range(STEPS + 1))
+    for name, file in manifest["files"].items():
+        assert hashlib.sha256((run / name).read_bytes()).hexdigest() == file["sha256"], name
+    starts = [segment["first_step"] for segment in manifest["segments"]]
+    assert len(starts) == 4 and starts == sorted(set(starts)) and starts[0] == 1
+
+    assert "validation prompts are longer than data.max_prompt_length=8" in site.said
+    assert not (site.results / "runs" / "tiny" / "broken" / "seed0" / "MANIFEST.json").exists()
+    site.wait(lambda: not site.cluster.client("squeue", "--noheader"), "jobs are left in the queue")
+
+
+def _down(cluster) -> set[str]:
+    rows = cluster.client("sinfo", "--noheader", "--Node", "--format=%N %t").splitlines()
+    return {row.split()[0] for row in rows if row.split()[1].startswith("down")}
