@@ -31,8 +31,9 @@ from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 
 EPISODES, FAULTS, LEDGER = "episodes.jsonl", "faults.jsonl", "requests.jsonl"
-# Keys of an endpoint that say how fast it is asked, and not what.
-PACE = ("name", "api_key_env", "timeout", "concurrency", "retries", "requests_per_minute", "tokens_per_minute", "price")
+# Keys of an endpoint that say where and how fast a model is asked, and not what: a server may come back elsewhere.
+TRANSPORT = ("name", "url", "api_key_env", "timeout", "concurrency", "retries")
+TRANSPORT += ("requests_per_minute", "tokens_per_minute", "price")
 SECONDS_BETWEEN_LINES = 10
 
 
@@ -188,7 +189,7 @@ class _Evaluation:
 
 def _fingerprint(spec: EndpointSpec, openings: Mapping[int, Any]) -> str:
     """Names what makes an episode what it is: the model and how it is asked, the limits, prompts, tools and sandbox."""
-    asked = {key: value for key, value in asdict(spec.endpoint).items() if key not in PACE}
+    asked = {key: value for key, value in asdict(spec.endpoint).items() if key not in TRANSPORT}
     store = json.loads((spec.store / "store.json").read_text(encoding="utf-8"))["sha256"]
     what = [spec.split, asked, asdict(spec.limits), sorted(openings.items()), TOOL_SCHEMAS, store]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
