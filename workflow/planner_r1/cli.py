@@ -20,6 +20,7 @@ from planner_r1.plan_files import Scores, check_output, read_lines, score_lines,
 from planner_r1.queries import load_queries
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
+from planner_r1.study import Study
 from planner_r1.submission import submission as make_submission
 
 app = typer.Typer(
@@ -170,6 +171,77 @@ def world(
     spec = WorldSpec(seed, cities, states, restaurants, accommodations, attractions, flights, first_day, n_days)
     write_world(spec, out)
     print(f"{out}: {cities} cities, {flights} flights a day each way between any two, {n_days} days from {first_day}")
+
+
+StudyFile = Annotated[str, typer.Option(help="The study: a file, or its keys as JSON.")]
+
+
+class Format(StrEnum):
+    table = "table"
+    json = "json"
+    csv = "csv"
+
+
+@app.command()
+def cost(
+    study: StudyFile = "config/quick.yaml",
+    results: Annotated[Path, typer.Option(help="The folder that holds results/<study>.")] = Path("results"),
+    format: Annotated[
+        Format, typer.Option(help="table, or json or csv with the source of each number.")
+    ] = Format.table,
+):
+    """Print what a study costs: GPU and node hours, price, disk, tokens, FLOPs, by model and regime.
+
+    \b
+    planner-r1 cost --study config/paper.yaml
+
+    What has run says what it took. What has not is reckoned from whole runs of the same model (marked ≈), and where
+    there are none from the assumptions in the study's `cost` (marked ~).
+    """
+    from planner_r1.paper.cost import Bill, as_json, total, write_csv
+
+    bill = Bill(Study.load(study), results)
+    rows = bill.rows()
+    rows.append(total(rows))
+    if format is Format.json:
+        print(json.dumps(as_json(rows), indent=2))
+    elif format is Format.csv:
+        write_csv(rows, sys.stdout)
+    else:
+        _print_bill(bill, rows)
+
+
+def _print_bill(bill, rows) -> None:
+    from planner_r1.paper.cost import AMOUNTS
+
+    marks = {"measured": "", "extrapolated": "≈", "assumed": "~"}
+    units = {"disk": 1e9, "generated_tokens": 1e6, "trained_tokens": 1e6}
+    names = {"disk": "disk GB", "generated_tokens": "generated M tokens", "trained_tokens": "trained M tokens"}
+
+    def shown(name, amount):
+        if amount.value is None:
+            return "?"
+        value = amount.value / units.get(name, 1)
+        if value == 0:
+            return ""
+        return marks[amount.source.name] + (f"{value:.1e}" if name == "flops" else f"{value:,.{value < 10:d}f}")
+
+    used = [name for name in AMOUNTS if any(getattr(row, name).value != 0 for row in rows)]
+    table = Table("model", "regime", "jobs", "steps")
+    for name in used:
+        table.add_column(names.get(name, name.replace("_", " ")), justify="right")
+    for row in rows:
+        if row is rows[-1]:
+            table.add_section()
+        amounts = (shown(name, getattr(row, name)) for name in used)
+        table.add_row(row.model, row.what, f"{row.jobs:,}", f"{row.steps:,}" if row.steps else "", *amounts)
+    Console(highlight=False).print(table)
+    print("unmarked: measured; ≈ reckoned from measured runs of the model; ~ from assumptions (`cost` in the study)")
+    print("hours: one job after the other; disk: what stays; trained tokens and FLOPs: the updates of the policy alone")
+    for model, size in bill.peak_disk().items():
+        print(f"a run of {model} takes up to {size / 1e9:,.1f} GB of disk while it trains")
+    if endpoints := [model for model in bill.study.models if bill.study.endpoint(model)]:
+        print(f"not in the table: {', '.join(endpoints)}, whose evaluations write their price to costs.json")
 
 
 def _print_scores(scores: Scores) -> None:

@@ -14,6 +14,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
 
+import yaml
 from jsonschema import Draft202012Validator
 
 from planner_r1.environments import environment
@@ -104,6 +105,28 @@ class Study:
         study = cls(config)
         study._check()
         return study
+
+    @classmethod
+    def load(cls, study: str) -> Study:
+        """Read and check a study's file, or its keys written as JSON.
+
+        Raises:
+            InputError: there is no such file, it cannot be read, or it is no study.
+        """
+        written = study.lstrip().startswith("{")
+        where = "the study" if written else study
+        try:
+            config = yaml.safe_load(study if written else Path(study).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise InputError(f"{study}: no such file; run this from the root of the repository") from None
+        except (OSError, yaml.YAMLError, UnicodeDecodeError) as error:
+            raise InputError(f"{where}: not a YAML file ({' '.join(str(error).split())})") from None
+        if not isinstance(config, dict):
+            raise InputError(f"{where}: expected the keys of a study, found {type(config).__name__}")
+        try:
+            return cls.from_config(config)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
 
     @property
     def name(self) -> str:

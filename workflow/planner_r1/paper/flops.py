@@ -1,9 +1,9 @@
 """FLOPs of training, as the paper counts them (its appendix on FLOPs) and as verl's MFU implies them.
 
 The paper adds up, over the steps of a run, what the updates of the policy took: MFU * f_peak * W * t / E, with the
-model FLOPs utilisation that verl reports, a GPU's peak, the number of GPUs, the seconds of the update and the PPO epochs.
-Rollouts and log-probabilities do not count. verl's MFU is the model's FLOPs (below) over what the GPUs could have done
-in the time, so that the product is the model's FLOPs again, whatever the hardware.
+model FLOPs utilisation that verl reports, a GPU's peak, the number of GPUs, the seconds of the update and the PPO
+epochs. Rollouts and log-probabilities do not count. verl's MFU is the model's FLOPs (below) over what the GPUs could
+have done in the time, so that the product is the model's FLOPs again, whatever the hardware.
 """
 
 from __future__ import annotations
