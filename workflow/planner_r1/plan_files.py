@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,9 +53,7 @@ def read_lines(path: str | Path, queries: Sequence[Query], store: Store) -> list
         InputError: naming the line and what it lacks.
     """
     lines = []
-    for number, text in _numbered_lines(Path(path)):
-        where = f"{path}, line {number}"
-        record = _record(where, text)
+    for where, record in read_records(path):
         idx = _idx(where, record, len(queries))
         _check_text(where, record, queries[idx - 1])
         if "answer" in record:
@@ -67,6 +65,17 @@ def read_lines(path: str | Path, queries: Sequence[Query], store: Store) -> list
     if not lines:
         raise InputError(f"{path}: holds no plan")
     return lines
+
+
+def read_records(path: str | Path) -> Iterator[tuple[str, dict]]:
+    """Read JSON lines that a person gives: each object with its place, "FILE, line N"; empty lines are skipped.
+
+    Raises:
+        InputError: the file cannot be read, or a line holds no JSON object.
+    """
+    for number, text in _numbered_lines(Path(path)):
+        where = f"{path}, line {number}"
+        yield where, _record(where, text)
 
 
 def _numbered_lines(path: Path):

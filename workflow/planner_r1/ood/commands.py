@@ -1,0 +1,48 @@
+"""`planner-r1 suite-score`: the scores of answers that people already have."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from planner_r1.ood.natural_plan.scoring import TASKS, load_tasks, read_answers, score
+from planner_r1.plan_files import check_output, write_lines
+
+suite_score = typer.Typer(
+    help="Score answers to an out-of-domain suite as its authors score them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+NaturalPlanTask = StrEnum("NaturalPlanTask", list(TASKS))
+
+
+@suite_score.command("natural_plan")
+def natural_plan(
+    task: Annotated[NaturalPlanTask, typer.Option(help="Which of the three tasks.")],
+    data: Annotated[Path, typer.Option(help="The data file, in the official layout.")],
+    answers: Annotated[Path, typer.Option(help="JSON lines with id, the key of an example, and answer, text or null.")],
+    out: Annotated[Path, typer.Option(help="Where the scores go, one JSON line an answer, in the order of --answers.")],
+):
+    """Score answers to NaturalPlan, and print how many are right.
+
+    \b
+    planner-r1 suite-score natural_plan --task trip --data trip_planning.json \\
+        --answers answers.jsonl --out scores.jsonl
+
+    Each line of --out has id; score, the official exact match, 1.0 or 0.0; valid, whether the plan keeps the task's
+    constraints, golden or not (null where the prompt does not state them in the suite's wording); and reason, why the
+    answer misses either. The official scorer does not take <think> text away, and neither does this one.
+    """
+    check_output(out, data, answers)
+    tasks = load_tasks(data, task.value)
+    records = [score(tasks[key], answer) for key, answer in read_answers(answers, tasks)]
+    write_lines(out, records)
+    exact = sum(record["score"] for record in records) / len(records)
+    valid = sum(record["valid"] is True for record in records) / len(records)
+    print(f"{out}: {len(records)} answers to {task.value}: {100 * exact:.1f}% exact match, {100 * valid:.1f}% valid")
+    if unknown := sum(record["valid"] is None for record in records):
+        print(f"validity unknown for {unknown}: their prompts do not state the constraints in the suite's wording")
