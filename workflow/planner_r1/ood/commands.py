@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from planner_r1.ood.natural_plan.scoring import TASKS, load_tasks, read_answers, score
+from planner_r1.ood.tau_bench import scoring as tau_bench_scoring
+from planner_r1.ood.tau_bench.data import Benchmark
 from planner_r1.plan_files import check_output, write_lines
 
 suite_score = typer.Typer(
@@ -46,3 +48,30 @@ def natural_plan(
     print(f"{out}: {len(records)} answers to {task.value}: {100 * exact:.1f}% exact match, {100 * valid:.1f}% valid")
     if unknown := sum(record["valid"] is None for record in records):
         print(f"validity unknown for {unknown}: their prompts do not state the constraints in the suite's wording")
+
+
+@suite_score.command("tau_bench")
+def tau_bench(
+    data: Annotated[Path, typer.Option(help="The folder of tau-bench's retail data.")],
+    episodes: Annotated[Path, typer.Option(help="JSON lines with id, responds and actions.")],
+    out: Annotated[Path, typer.Option(help="Where the rewards go, one JSON line an episode, in the order given.")],
+):
+    """Score episodes of tau-bench retail by what they did to the shop and said to the user; print how many passed.
+
+    \b
+    planner-r1 suite-score tau_bench --data data/tau_bench_retail \\
+        --episodes episodes.jsonl --out rewards.jsonl
+
+    Each line of --episodes has id, the split and the number of its task from 0, as in test-3; responds, a list of what
+    the agent said to the user (may be left out), which counts as said first; and actions, a list of its calls, each
+    with name and kwargs. The same id may come more than once.
+
+    Each line of --out has id; reward, 1.0 or 0.0; data_hash, of the shop as the agent left it; and returned, what each
+    action returned (null for an action after the transfer to a human, which ends an episode).
+    """
+    check_output(out, episodes, *data.glob("*"))
+    benchmark = Benchmark(data)
+    records = tau_bench_scoring.score(tau_bench_scoring.read_played(episodes, benchmark), benchmark)
+    write_lines(out, records)
+    passed = sum(record["reward"] for record in records)
+    print(f"{out}: {len(records)} episodes, {passed:.0f} passed ({100 * passed / len(records):.1f}%)")
