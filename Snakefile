@@ -1,10 +1,12 @@
 # The whole study as one DAG: sandbox -> queries -> runs -> checkpoints -> scores -> tables and figures.
 # Run from this folder:  snakemake -c 2 [TARGET] [--configfile config/laptop.yaml]
+import re
 import sys
 from pathlib import Path
 
 from snakemake.utils import min_version
 
+from planner_r1.downloads.sources import load_catalogue
 from planner_r1.errors import InputError
 from planner_r1.study import DATABASE_FILES, SPLITS, Study
 
@@ -53,6 +55,7 @@ rule all:
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/downloads.smk"
 include: "workflow/rules/sandbox.smk"
 include: "workflow/rules/data.smk"
 include: "workflow/rules/train.smk"

@@ -1,5 +1,10 @@
 # Paths that several stations share, and which files a rule reads where that depends on the study.
 
+try:
+    CATALOGUE = load_catalogue()
+except InputError as error:
+    sys.exit(str(error))
+
 STORE = "<results>/sandbox/store/store.json"
 SETTINGS = ["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"]
 SCORES = [
@@ -11,9 +16,9 @@ VALIDATIONS = [f"<results>/runs/{run.name}/validation.jsonl" for run in study.ru
 
 
 def present(*files):
-    """Files of the user's as inputs, as far as they exist: a study can be planned without them, and what is absent
-    is named by the rule that reads it."""
-    return [file for file in files if os.path.exists(file)]
+    """Files as inputs, as far as they exist or a download brings them: a study can be planned without its user's own
+    files, and what is absent is named by the rule that reads it."""
+    return [file for file in files if os.path.exists(file) or CATALOGUE.holds(file)]
 
 
 def one_of(names):
@@ -55,7 +60,9 @@ def base_model_sources(wildcards):
             "queries": "<results>/data/train.jsonl",
             "template": present(study.prompt),
         }
-    return {"config": present(f"{study.model_path(wildcards.model)}/config.json")}
+    folder = study.model_path(wildcards.model)
+    weights = CATALOGUE.wanted_below(folder)
+    return {"weights": weights or present(f"{folder}/config.json")}
 
 
 def checkpoint_manifest(wildcards):
