@@ -6,6 +6,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,8 +34,8 @@ def served(model: Path) -> Iterator[str]:
                 break
         else:
             raise RuntimeError(f"the server ended before it was ready:\n{''.join(said)}")
-        # It goes on writing a line a request; nobody reads it, so it must not fill the pipe.
-        drain = subprocess.Popen(["cat"], stdin=server.stdout, stdout=subprocess.DEVNULL)
+        # It goes on writing a line a request, which must not fill the pipe.
+        threading.Thread(target=deque, args=(server.stdout, 0), daemon=True).start()
         yield f"http://127.0.0.1:{port}/v1"
     finally:
         server.terminate()
@@ -42,4 +44,3 @@ def served(model: Path) -> Iterator[str]:
         except subprocess.TimeoutExpired:
             server.kill()
             server.wait()
-    drain.wait()

@@ -202,33 +202,33 @@ class Client:
             PromptTooLong, Filtered: the service will not answer.
         """
         request = self._request(messages, tools, max_tokens)
+        entry = {**(label or {}), "model": self.endpoint.model}
         async with self._places:
-            started, retries = self._clock(), 0
-            entry = {**(label or {}), "model": self.endpoint.model}
-            while True:
-                try:
-                    reply = await self._try(request)
-                    break
-                except _Transient as problem:
-                    if retries == self.endpoint.retries or (problem.wait or 0) > LONGEST_HOLD:
-                        self._ledger.add(entry, Usage(), self._clock() - started, retries, str(problem))
-                        tries = "once" if retries == 0 else f"{retries + 1} times"
-                        raise Fault(f"{problem} (asked {tries})") from None
-                    await self._sleep(self._wait(retries, problem.wait))
-                    retries += 1
-                except PromptTooLong as problem:
-                    # Perhaps only the reply asked for does not fit: without a limit it ends where the model's context
-                    # does.
-                    if self.endpoint.max_tokens_parameter in request["extra_body"]:
-                        del request["extra_body"][self.endpoint.max_tokens_parameter]
-                        continue
-                    self._ledger.add(entry, Usage(), self._clock() - started, retries, str(problem))
-                    raise
-                except Filtered as problem:
-                    self._ledger.add(entry, Usage(), self._clock() - started, retries, str(problem))
-                    raise
-            self._ledger.add(entry, reply.usage, self._clock() - started, retries, None)
+            started, problems = self._clock(), []
+            try:
+                reply = await self._persist(request, problems)
+            except (Fault, Rejected) as error:
+                retries = len(problems) - isinstance(error, Fault)
+                self._ledger.add(entry, Usage(), self._clock() - started, retries, str(error))
+                raise
+            self._ledger.add(entry, reply.usage, self._clock() - started, len(problems), None)
             return reply
+
+    async def _persist(self, request: dict[str, Any], problems: list[str]) -> Reply:
+        """Ask until there is an answer, or `retries` are used up; `problems` gathers what each vain try met."""
+        while True:
+            try:
+                return await self._try(request)
+            except _Transient as problem:
+                problems.append(str(problem))
+                if len(problems) > self.endpoint.retries or (problem.wait or 0) > LONGEST_HOLD:
+                    times = "once" if len(problems) == 1 else f"{len(problems)} times"
+                    raise Fault(f"{problem} (asked {times})") from None
+                await self._sleep(self._wait(len(problems) - 1, problem.wait))
+            except PromptTooLong:
+                # Perhaps only the reply asked for does not fit: without a limit it ends where the model's context does.
+                if request["extra_body"].pop(self.endpoint.max_tokens_parameter, None) is None:
+                    raise
 
     def _request(self, messages, tools, max_tokens: int | None) -> dict[str, Any]:
         body = dict(self.endpoint.extra_body)
