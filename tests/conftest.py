@@ -2,11 +2,13 @@
 
 import base64
 import importlib.util
+import sys
 from pathlib import Path
 
 import pytest
 
 from helpers.small_world import write_small_world
+from planner_r1 import cli
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 
@@ -38,6 +40,25 @@ def small_store(small_database, tmp_path_factory) -> Store:
 def real_store(shared_data, tmp_path_factory) -> Store:
     """The real tables, with their subset of flights, as a store."""
     return _store(shared_data / "travelplanner" / "database", tmp_path_factory)
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Runs a command line and returns (exit status, standard output, standard error)."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("COLUMNS", "120")
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["planner-r1", *map(str, arguments)])
+        status = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            status = end.code or 0
+        captured = capsys.readouterr()
+        return status, captured.out, captured.err
+
+    return run
 
 
 @pytest.fixture(scope="session")

@@ -2,34 +2,13 @@
 
 import json
 import shutil
-import sys
 
 import pytest
 
 from helpers.small_world import AGENT_PLAN, THREE_DAYS_COST, five_days, query, three_days
-from planner_r1 import cli
 from planner_r1.evaluator import COMMONSENSE, HARD
 from planner_r1.queries import save_queries
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
-
-
-@pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Runs a command line and returns (exit status, standard output, standard error)."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setenv("COLUMNS", "120")
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["planner-r1", *map(str, arguments)])
-        status = 0
-        try:
-            cli.main()
-        except SystemExit as end:
-            status = end.code or 0
-        captured = capsys.readouterr()
-        return status, captured.out, captured.err
-
-    return run
 
 
 @pytest.fixture

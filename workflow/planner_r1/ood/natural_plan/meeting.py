@@ -55,7 +55,8 @@ class Meeting(Task):
         try:
             count, _ = _walk(golden, place, time, friends, distances)
         except (KeyError, IndexError) as raised:
-            raise InputError(f"{fields.where}: the golden plan names what the example lacks ({raised})") from None
+            unknown = f"'golden_plan' names {raised}, which 'constraints' or 'dist_matrix' lack"
+            raise InputError(f"{fields.where}: {unknown}; take the official file as it is") from None
         return cls(key, *prompts, place, time, friends, distances, count)
 
     def official_score(self, answer: str) -> tuple[float, str | None]:
