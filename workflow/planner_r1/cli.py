@@ -16,6 +16,7 @@ from planner_r1.databases import check_places, open_database
 from planner_r1.errors import InputError
 from planner_r1.evaluator import RATES
 from planner_r1.evaluator.profiles import HOLES
+from planner_r1.ood.commands import suite_score
 from planner_r1.plan_files import Scores, check_output, read_lines, score_lines, write_lines
 from planner_r1.queries import load_queries
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
@@ -30,6 +31,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
+
+app.add_typer(suite_score, name="suite-score")
 
 TEST_QUERIES = 1_000  # the official test split, which the leaderboard scores
 
