@@ -45,6 +45,28 @@ def test_the_papers_rows_stand_beside_ours_and_are_marked(tmp_path):
     assert all(r["final_pass_strict"] == "" for r in papers)
 
 
+def test_step_500_of_a_longer_run_stands_beside_the_papers_row_and_the_longer_one_is_labelled(tmp_path):
+    regimes = {
+        "stage1": [{"weights": "stage1", "steps": {"tiny": 600, "qwen3-8b": 3000}}],
+        "stage3": [{"weights": "stage3", "steps": 500}],
+    }
+    made = study(regimes=regimes, training={"save_every": 100}, evaluation={"checkpoints": [500]})
+    passes = {0: 0.0, 500: 0.4, 600: 0.45, 3000: 0.55}
+    rows = render(made, [metrics(c, final_pass=passes[c.step]) for c in made.checkpoints], tmp_path)
+    kept = [r for r in rows if (r["model"], r["regime"]) == ("qwen3-8b", "stage1")]
+    assert [(r["source"], r["steps"], r["run_steps"], r["final_pass"]) for r in kept] == [
+        (tables.OURS, "500", "3000", "40.0"),
+        (tables.PAPER, "500", "500", "39.9"),
+        (tables.OURS, "3000", "3000", "55.0"),
+    ]
+    text = tables.markdown(rows, "Table 1")
+    assert "| this study | qwen3-8b | stage1 | test | 500 of 3000 | 3 |" in text
+    assert "| this study | qwen3-8b | stage1 | test | 3000 | 3 |" in text
+    assert "`a of b`" in text and "`a of b`" in tables.latex(rows, "Table 1")
+    whole = render(study(), [metrics(c) for c in study().checkpoints], tmp_path)
+    assert "`a of b`" not in tables.markdown(whole, "Table 1")
+
+
 def test_what_lacks_is_missing_and_named(tmp_path):
     made = study()
     found = [metrics(c) for c in made.checkpoints if (c.model, c.regime) != ("tiny", "stage3") and c.seed != 1]

@@ -36,12 +36,13 @@ def test_a_checkpoint_that_lost_something_does_not_count(tmp_path, damage):
     assert not c.is_complete(folder)
 
 
-def test_resuming_points_verl_at_the_step_and_distrusts_what_comes_after(tmp_path):
+def test_resuming_points_verl_at_the_step_and_deletes_what_comes_after(tmp_path):
     for step in (5, 10, 15):
         write(tmp_path, step)
+    write(tmp_path, 20, whole=False)
     c.resume_from(tmp_path, 10)
     assert (tmp_path / c.LATEST).read_text(encoding="utf-8") == "10"
-    assert c.complete_steps(tmp_path) == [5, 10]
+    assert {p.name for p in tmp_path.glob("global_step_*")} == {"global_step_5", "global_step_10"}
 
 
 def test_starting_afresh_leaves_nothing_to_resume_from(tmp_path):
@@ -86,3 +87,18 @@ def test_an_export_says_what_its_weights_are_and_nothing_of_the_trainer(tmp_path
     assert config == {"model_type": "qwen3", "dtype": "float32"}
     assert sorted(p.name for p in exported.iterdir()) == ["config.json", "model.safetensors", "tokenizer.json"]
     assert sorted(p.name for p in exported.parent.iterdir()) == ["step5"]
+    assert json.loads((model / "config.json").read_text(encoding="utf-8")) == saved  # the original is as it was
+    assert (exported / "model.safetensors").samefile(model / "model.safetensors")
+    assert not (exported / "tokenizer.json").samefile(model / "tokenizer.json")
+
+
+def test_weights_are_copied_where_the_file_system_has_no_links(tmp_path, monkeypatch):
+    def refuse(*arguments):
+        raise OSError("Operation not supported")
+
+    monkeypatch.setattr(c.os, "link", refuse)
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"weights")
+    c.copy_model(tmp_path / "model", tmp_path / "copy")
+    assert (tmp_path / "copy" / "model.safetensors").read_bytes() == b"weights"
+    assert not (tmp_path / "copy" / "model.safetensors").samefile(tmp_path / "model" / "model.safetensors")

@@ -3,22 +3,28 @@
 verl itself is stood in for by a function that leaves the files verl leaves, in its order, and can be stopped between
 any two of them."""
 
+import contextlib
+import copy
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from omegaconf import OmegaConf
 
 from planner_r1.agent.episodes import SUB_REWARDS
 from planner_r1.errors import InputError
 from planner_r1.files import read_lines
 from planner_r1.training import checkpoints, launch, manifest
-from planner_r1.training.config import load_config
+from planner_r1.training.config import compose_config, load_config
 from planner_r1.training.launch import TrainSpec, train
 from planner_r1.training.process import TrainingError
 
 VALIDATION_ROWS = 2
+WEIGHTS, OPTIMISER = 100_000, 300_000  # bytes of a checkpoint's two parts
 
 
 class Killed(Exception):
@@ -31,7 +37,7 @@ class FakeVerl:
     def __init__(self, stop_at=None, last_step=None):
         self.stop_at, self.last_step, self.written, self.configs = stop_at, last_step, 0, []
 
-    def __call__(self, config_path, *, work, log, backend, store, metrics, while_running):
+    def __call__(self, config_path, *, work, log, backend, store, metrics, while_running, environment):
         config = load_config(config_path)
         self.configs.append(config)
         log.write_text("a line of the log\n", encoding="utf-8")
@@ -63,9 +69,11 @@ class FakeVerl:
         folder = checkpoints.folder(self.root, step)
         (folder / "actor" / "huggingface").mkdir(parents=True, exist_ok=True)
         (folder / "data.pt").write_text(str(step), encoding="utf-8")
+        (folder / "actor" / "optim.pt").write_bytes(bytes(OPTIMISER))
         self.tick()
         model = folder / "actor" / "huggingface"
         (model / "config.json").write_text(json.dumps({"step": step}), encoding="utf-8")
+        (model / "model.safetensors").write_bytes(step.to_bytes(2, "big") + bytes(WEIGHTS - 2))
         (self.root / checkpoints.LATEST).write_text(str(step), encoding="utf-8")
         self.tick()
         if step in config.planner_r1.export_steps:
@@ -108,7 +116,24 @@ def episode_line(idx):
 
 
 @pytest.fixture
-def make_spec(tmp_path, monkeypatch):
+def composed_once(monkeypatch):
+    """verl's configuration composed once and then only given a run's values: most of the time of these tests."""
+    known = {}
+
+    def compose(backend, overrides, run):
+        key = (backend, json.dumps(overrides, sort_keys=True))
+        if key not in known:
+            known[key] = compose_config(backend, overrides, {})
+        config = copy.deepcopy(known[key])
+        for name, value in run.items():
+            OmegaConf.update(config, name, value, force_add=True)
+        return config
+
+    monkeypatch.setattr(launch, "compose_config", compose)
+
+
+@pytest.fixture
+def make_spec(tmp_path, monkeypatch, composed_once):
     monkeypatch.setattr(checkpoints, "weights_dtype", lambda model: "float32")
     monkeypatch.setattr(manifest, "git_commit", lambda: "a commit")
     for name, rows in (("train", 64), ("validation", VALIDATION_ROWS)):
@@ -136,8 +161,8 @@ def make_spec(tmp_path, monkeypatch):
 
 @pytest.fixture
 def verl(monkeypatch):
-    def install(**settings):
-        fake = FakeVerl(**settings)
+    def install(fake=None, **settings):
+        fake = fake or FakeVerl(**settings)
         monkeypatch.setattr(launch, "run_verl", fake)
         return fake
 
@@ -245,7 +270,7 @@ def test_a_work_folder_of_other_settings_is_refused_and_left_alone(make_spec, ve
     for change in ({"seed": 1}, {"test_every": 3}, {"overrides": {"data.train_batch_size": 8}}):
         with pytest.raises(InputError, match=f"other settings .*{'|'.join(change)}.*move that folder away"):
             train(make_spec(**change), report=str)
-    assert checkpoints.complete_steps(spec.work / "checkpoints") == [6, 7]
+    assert checkpoints.complete_steps(spec.work / "checkpoints") == [7]
 
 
 def test_other_weights_for_steps_already_made_are_refused(make_spec, verl):
@@ -268,11 +293,141 @@ def test_a_run_can_be_given_more_steps(make_spec, verl):
 
 
 def test_a_step_that_was_not_exported_in_its_time_is_missed_before_training(make_spec, verl):
+    verl(last_step=6)
+    with pytest.raises(TrainingError):
+        train(make_spec(), report=str)
     verl()
-    train(make_spec(), report=str)
     train(make_spec(export_steps=[6]), report=str)
+    assert exported(make_spec()) == {6, 7}
     with pytest.raises(InputError, match="step 2 was trained without being exported"):
         train(make_spec(export_steps=[2]), report=str)
+
+
+@pytest.mark.parametrize(
+    "overrides",
+    [
+        {"actor_rollout_ref.actor.optim.lr_scheduler_type": "cosine"},
+        {"actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": 0.1},
+    ],
+)
+def test_a_learning_rate_that_depends_on_the_last_step_goes_over_all_phases_and_refuses_more(
+    make_spec, verl, overrides
+):
+    fake = verl()
+    train(make_spec(overrides=overrides), report=str)
+    assert [c.planner_r1.last_step for c in fake.configs] == [7, 7]
+    longer = [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 6}]
+    with pytest.raises(InputError, match="learning_rate_horizon"):
+        train(make_spec(overrides=overrides, phases=longer), report=str)
+
+
+# ---- what stays on the disk ------------------------------------------------------------------------------------
+
+
+def exported(spec) -> set[int]:
+    """The steps whose weights are outputs, after a look inside."""
+    folders = list((spec.out / "checkpoints").iterdir())
+    for folder in folders:
+        weights = (folder / "model.safetensors").read_bytes()
+        assert folder.name == f"step{int.from_bytes(weights[:2], 'big')}" and len(weights) == WEIGHTS
+        assert json.loads((folder / "config.json").read_text(encoding="utf-8"))["dtype"] == "float32"
+    return {int(folder.name.removeprefix("step")) for folder in folders}
+
+
+def disk(*folders) -> int:
+    """Bytes of all files, each inode once."""
+    found = [p.stat() for folder in folders for p in folder.rglob("*") if p.is_file()]
+    return sum({s.st_ino: s.st_size for s in found}.values())
+
+
+class Measured(FakeVerl):
+    """Notes the most that the disk held at any time."""
+
+    def __init__(self, *folders):
+        super().__init__()
+        self.folders, self.most = folders, 0
+
+    def tick(self):
+        super().tick()
+        self.most = max(self.most, disk(*self.folders))
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_disk_stays_bounded_over_a_long_run(make_spec, verl, keep):
+    steps, exports = 60, [10, 30]
+    phases = [{"weights": "stage1", "steps": steps}]
+    spec = make_spec(phases=phases, save_every=2, test_every=steps, export_steps=exports, keep_checkpoint=keep)
+    fake = verl(fake=Measured(spec.work / "checkpoints", spec.work / "exports", spec.out))
+    train(spec, report=str)
+    small = 100_000  # metrics, validations, manifest
+    # the two kept and the one being written; an export shares its weights with a checkpoint as long as that stays
+    assert fake.most <= (checkpoints.KEEP + 1) * (WEIGHTS + OPTIMISER) + len(exports) * WEIGHTS + small
+    left = (len(exports) + 1) * WEIGHTS + (OPTIMISER if keep else 0)
+    assert left <= disk(*fake.folders) <= left + small
+    assert checkpoints.complete_steps(spec.work / "checkpoints") == ([steps] if keep else [])
+    assert exported(spec) == {*exports, steps}
+
+
+def test_a_run_whose_checkpoint_was_not_kept_stays_whole_and_cannot_go_on(make_spec, verl):
+    spec = make_spec(keep_checkpoint=False)
+    verl()
+    train(spec, report=str)
+    shutil.rmtree(spec.out)
+    fake = verl()
+    train(spec, report=str)
+    assert fake.configs == [] and exported(spec) == {7} and outputs(spec)[0]["final_step"] == 7
+    longer = [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 6}]
+    with pytest.raises(InputError, match=r"ended with step 7 .*keep_checkpoint.* cannot go on to step 9"):
+        train(make_spec(phases=longer), report=str)
+    train(spec, report=str)  # as the message says
+
+
+class Interruption:
+    """A kill in the middle of the n-th change of the file system by this package's own code."""
+
+    CHANGES = ((os, "link"), (shutil, "copy2"), (shutil, "rmtree"), (Path, "rename"), (Path, "unlink"))
+
+    def __init__(self, monkeypatch, at):
+        self.left = at
+        for owner, name in self.CHANGES:
+            monkeypatch.setattr(owner, name, self.counted(getattr(owner, name), name))
+
+    def counted(self, change, name):
+        def counting(path, *arguments, **keywords):
+            self.left -= 1
+            if self.left == 0:
+                if name == "rmtree":  # half of it
+                    for file in sorted(p for p in Path(path).rglob("*") if p.is_file())[::2]:
+                        os.remove(file)
+                raise Killed
+            return change(path, *arguments, **keywords)
+
+        return counting
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_a_kill_during_any_change_of_the_disk_loses_nothing(make_spec, verl, tmp_path, keep):
+    phases = [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 1}]
+    settings = {"phases": phases, "save_every": 1, "export_steps": [1], "keep_checkpoint": keep}
+    for point in range(1, 1000):
+        spec = make_spec(**settings, work=tmp_path / f"work{point}", out=tmp_path / f"out{point}")
+        verl()
+        with pytest.MonkeyPatch.context() as patches:
+            interruption = Interruption(patches, at=point)
+            with contextlib.suppress(Killed):
+                train(spec, report=str)
+        fake = verl()
+        train(spec, report=str)
+        record, metrics, validation = outputs(spec)
+        assert record["final_step"] == 4 and exported(spec) == {1, 4}, point
+        assert [m["step"] for m in metrics] == list(range(5)), point
+        assert [e["step"] for e in validation] == [s for s in (0, 2, 3, 4) for _ in range(VALIDATION_ROWS)], point
+        assert checkpoints.complete_steps(spec.work / "checkpoints") == ([4] if keep else [])
+        if interruption.left > 0:  # it came to its end before the kill
+            assert fake.configs == []
+            break
+    else:
+        pytest.fail("the run never came to its end")
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,11 @@ class Study:
         """Keys of verl's configuration and their values, for every regime."""
         return self.config["training"]["overrides"]
 
+    @property
+    def keep_checkpoint(self) -> bool:
+        """Whether a run that is whole keeps what it could go on from."""
+        return self.config["training"]["keep_checkpoint"]
+
     def regime_overrides(self, regime: str) -> dict:
         """The study's keys of verl's configuration with those of a regime over them; `base` has none of its own."""
         own = {} if regime == BASE_REGIME else self._regime(regime).get("overrides", {})

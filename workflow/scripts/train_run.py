@@ -8,7 +8,7 @@ with rule_log(snakemake.log[0]):
     from planner_r1.study import Study
     from planner_r1.training.launch import TrainSpec, train
 
-    source, wildcards = snakemake.input, snakemake.wildcards
+    source, wildcards, study = snakemake.input, snakemake.wildcards, Study.from_config(snakemake.config)
     spec = TrainSpec(
         name=f"{wildcards.model}/{wildcards.regime}/seed{wildcards.seed}",
         model_path=Path(source.model).parent,
@@ -17,8 +17,9 @@ with rule_log(snakemake.log[0]):
         store=Path(source.store).parent,
         work=Path(snakemake.params.work),
         out=Path(snakemake.output.manifest).parent,
-        # no parameter of the rule: another environment is no reason to train again
-        environment=Study.from_config(snakemake.config).environment,
+        # no parameters of the rule: a change of these is no reason to train again
+        environment=study.environment,
+        keep_checkpoint=study.keep_checkpoint,
         **snakemake.params.run,
     )
     train(spec)

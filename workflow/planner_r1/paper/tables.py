@@ -1,4 +1,4 @@
-"""Table 1: the study's final checkpoints on TravelPlanner's metrics, the paper's own rows beside them.
+"""Table 1: the study's checkpoints on TravelPlanner's metrics, the paper's own rows beside them.
 
 The CSV holds the numbers; Markdown and LaTeX are rendered from it and from nothing else.
 """
@@ -25,17 +25,23 @@ COLUMNS = (
 )
 KEYS = tuple(key for key, *_ in COLUMNS)
 OURS, PAPER = "this study", f"paper ({SOURCE}, Table 1)"
+PART = (
+    "`a of b`: step a of a run of b steps. Under one phase at a constant learning rate that is what a run of a steps "
+    "gives, so such a row compares with the paper's of a steps; in a curriculum it is a step on the way."
+)
 HIDDEN = "constraints hidden: only the leaderboard can score this split"
-PLACE = ("source", "method", "model", "regime", "split", "steps", "n")
+PLACE = ("source", "method", "model", "regime", "split", "steps", "run_steps", "n")
 FIELDS = (*PLACE, *(field for key in KEYS for field in (key, f"{key}_ci")), "missing")
 
 
 def table1(study: Study, metrics: Iterable[dict]) -> list[dict]:
-    """The rows of Table 1, percent: one a split, model and regime, each followed by the paper's row for it.
+    """The rows of Table 1, percent: one a split, model, regime and step that was evaluated.
+
+    The paper's row stands after ours of the same model, regime and number of steps; where none has as many, after the
+    last of that model and regime.
 
     Args:
-        metrics: objects of metrics.json; those of other checkpoints than the last of a run are not looked at. What the
-            study asks for and is not among them is named in the row's `missing`.
+        metrics: objects of metrics.json. What the study asks for and is not among them is named in the row's `missing`.
     """
     found = {(m["model"], m["regime"], m["seed"], m["step"], m["split"]): m for m in metrics}
     papers = {(row["model"], row["regime"]): _paper_row(row) for row in reference("table1")}
@@ -43,19 +49,27 @@ def table1(study: Study, metrics: Iterable[dict]) -> list[dict]:
     for split in study.splits:
         for model in study.models:
             for regime in (BASE_REGIME, *study.regimes_of(model)):
-                rows.append(_own_row(study, found, model, regime, split))
-                if (model, regime) in papers:
-                    rows.append(papers.pop((model, regime)))
+                own = [_own_row(study, found, model, regime, step, split) for step in _steps(study, model, regime)]
+                rows += _beside(own, papers.pop((model, regime), None))
     return rows + list(papers.values())
 
 
-def _own_row(study: Study, found: dict, model: str, regime: str, split: str) -> dict:
-    base = regime == BASE_REGIME
-    steps = 0 if base else study.run(model, regime, 0).steps
+def _steps(study: Study, model: str, regime: str) -> list[int]:
+    return [0] if regime == BASE_REGIME else study.export_steps(study.run(model, regime, 0))
+
+
+def _beside(own: list[dict], paper: dict | None) -> list[dict]:
+    if paper is None:
+        return own
+    place = next((i for i, row in enumerate(own) if str(row["steps"]) == paper["steps"]), len(own) - 1)
+    return [*own[: place + 1], paper, *own[place + 1 :]]
+
+
+def _own_row(study: Study, found: dict, model: str, regime: str, step: int, split: str) -> dict:
     seeds = study.seeds_of(regime)
-    have = {seed: m for seed in seeds if (m := found.get((model, regime, seed, steps, split)))}
+    have = {seed: m for seed in seeds if (m := found.get((model, regime, seed, step, split)))}
     row = dict.fromkeys(FIELDS) | {"source": OURS, "method": model, "model": model, "regime": regime}
-    row |= {"split": split, "steps": steps, "n": len(have)}
+    row |= {"split": split, "steps": step, "run_steps": _steps(study, model, regime)[-1], "n": len(have)}
     for key, profile, rate, _ in COLUMNS:
         values = [m["rates"][profile][rate] for m in have.values()]
         row |= _cells(key, t_interval([100 * v for v in values if v is not None]))
@@ -76,7 +90,7 @@ def _paper_row(printed: dict[str, str]) -> dict:
     """A row as the paper prints it. Its own models are means of five runs, the others single runs."""
     n = SEEDS if printed["final_pass_ci"] else 1
     row = dict.fromkeys(FIELDS) | {key: printed[key] or None for key in FIELDS if key in printed}
-    return row | {"source": PAPER, "split": "official test", "n": n, "missing": ""}
+    return row | {"source": PAPER, "split": "official test", "run_steps": row["steps"], "n": n, "missing": ""}
 
 
 def write_csv(rows: Sequence[dict], path: str | Path) -> None:
@@ -103,6 +117,7 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
         "`base` is a model before training by reward. The paper's rows compare with ours only where model and split"
     )
     lines.append("are the same, and give no strict pass.")
+    lines += [PART] * any(row["steps"] != row["run_steps"] for row in rows)
     lines += [f"- {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
     return "\n".join(lines) + "\n"
 
@@ -126,13 +141,15 @@ def latex(rows: Sequence[dict[str, str]], title: str) -> str:
         style = r"\textit{%s}" if row["source"] != OURS else "%s"
         lines.append(f"    {' & '.join(style % cell for cell in cells)} \\\\")
     lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table*}"]
+    lines += [f"% {PART}"] * any(row["steps"] != row["run_steps"] for row in rows)
     lines += [f"% {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
     return "\n".join(lines) + "\n"
 
 
 def _texts(row: dict[str, str], plus_minus: str, missing: str, paper: str) -> list[str]:
     ours = row["source"] == OURS
-    start = [row["source"] if ours else paper, row["method"], row["regime"], row["split"], row["steps"], row["n"]]
+    steps = row["steps"] if row["steps"] == row["run_steps"] else f"{row['steps']} of {row['run_steps']}"
+    start = [row["source"] if ours else paper, row["method"], row["regime"], row["split"], steps, row["n"]]
     return start + [_number(row, key, plus_minus, missing if ours else "") for key in KEYS]
 
 
@@ -144,7 +161,8 @@ def _number(row: dict[str, str], key: str, plus_minus: str, missing: str) -> str
 
 
 def _place(row: dict[str, str]) -> str:
-    return f"{row['model']}, {row['regime']}, {row['split']}"
+    step = "" if row["steps"] == row["run_steps"] else f", step {row['steps']}"
+    return f"{row['model']}, {row['regime']}, {row['split']}{step}"
 
 
 def _bar(cells: Iterable[str]) -> str:

@@ -43,20 +43,20 @@ def complete_steps(root: Path) -> list[int]:
 
 
 def resume_from(root: Path, step: int) -> None:
-    """Have verl resume from `step` (0: start afresh), and no longer count checkpoints of later steps as whole: they
-    are about to be written anew."""
+    """Have verl resume from `step` (0: start afresh), and delete checkpoints of later steps: they are about to be
+    written anew, and must not be written into files that exports share."""
     for later in _steps(root):
         if later > step:
-            (folder(root, later) / MARKER).unlink(missing_ok=True)
+            shutil.rmtree(folder(root, later))
     if step:
         write_atomically(root / LATEST, str(step))
     else:
         (root / LATEST).unlink(missing_ok=True)
 
 
-def prune(root: Path) -> None:
-    """Delete all checkpoints up to the newest whole ones that are kept."""
-    kept = complete_steps(root)[-KEEP:]
+def prune(root: Path, keep: int = KEEP) -> None:
+    """Delete all checkpoints up to the newest whole ones, of which `keep` (at least 1) stay."""
+    kept = complete_steps(root)[-keep:]
     for step in _steps(root):
         if kept and step < kept[-1] and step not in kept:
             shutil.rmtree(folder(root, step))
@@ -65,13 +65,13 @@ def prune(root: Path) -> None:
 def export(checkpoint: Path, out: Path) -> None:
     """Copy the weights, tokenizer and chat template that verl saved for Hugging Face to `out`, whole or not at all.
 
-    verl writes the weights in the trainer's precision, but "bfloat16" into the configuration, and the name of the
-    trainer's own attention, which no other program knows: corrected here.
+    The weights take no further room (see `copy_model`). verl writes them in the trainer's precision, but "bfloat16"
+    into the configuration, and the name of the trainer's own attention, which no other program knows: corrected here.
     """
     unfinished = out.with_name(out.name + ".unfinished")
     out.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.copytree(checkpoint / "actor" / "huggingface", unfinished)
+    copy_model(checkpoint / "actor" / "huggingface", unfinished)
     config_path = unfinished / "config.json"
     config = json.loads(config_path.read_text(encoding="utf-8"))
     for key in ("torch_dtype", "attn_implementation", "_attn_implementation"):
@@ -80,6 +80,21 @@ def export(checkpoint: Path, out: Path) -> None:
     config_path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(out, ignore_errors=True)
     unfinished.rename(out)
+
+
+def copy_model(source: Path, out: Path) -> None:
+    """Copy a model's folder. Its weights become a second name of the same file where the file system has that: they
+    are never changed, only replaced. Everything else is small, and copied."""
+    shutil.copytree(source, out, copy_function=_link_weights)
+
+
+def _link_weights(source: str, out: str) -> None:
+    if source.endswith(".safetensors"):
+        try:
+            return os.link(source, out)
+        except OSError:  # another file system, or one without links
+            pass
+    shutil.copy2(source, out)
 
 
 def weights_dtype(model: Path) -> str:

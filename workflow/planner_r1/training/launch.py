@@ -36,6 +36,7 @@ from planner_r1.training.verl_files import AGENT_LOOP, write_agent_loop_config, 
 PROJECT = "planner_r1"
 SPEC = "spec.json"
 SEGMENTS = "segments.jsonl"
+FINISHED = "finished.json"
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class TrainSpec:
     save_every, test_every: steps between checkpoints, and between validations
     export_steps: steps whose weights become outputs; the last one always is among them
     environment: where verl's Python comes from; not part of what makes the run what it is
-    overrides: a study's `training.overrides`
+    overrides: a study's keys of verl's configuration for this run
+    keep_checkpoint: whether the last checkpoint to resume from stays when the run is whole, for more steps later
     """
 
     name: str
@@ -68,6 +70,7 @@ class TrainSpec:
     backend: str = "cpu"
     environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    keep_checkpoint: bool = True
 
     @cached_property
     def last_step(self) -> int:
@@ -103,7 +106,9 @@ def train(spec: TrainSpec, report: Callable[[str], None] = say) -> Path:
         run = _Run(spec, report)
         run.claim_work_folder()
         run.train_all_phases()
-        return run.write_outputs()
+        path = run.write_outputs()
+        run.finish()
+        return path
 
 
 class _Run:
@@ -136,6 +141,13 @@ class _Run:
                     f"{self.spec.work}: was made with other settings ({', '.join(changed)}) and holds {done} steps of "
                     "training. To train with the new settings move that folder away; to go on, restore the settings"
                 )
+            resumable = checkpoints.is_complete(checkpoints.folder(self.checkpoints, done))
+            if 0 < done < self.spec.last_step and not resumable:
+                raise InputError(
+                    f"{self.spec.work}: the run ended with step {done} and its last checkpoint was not kept "
+                    f"(training.keep_checkpoint), so it cannot go on to step {self.spec.last_step}; restore the "
+                    "regime's steps, or move that folder away to train from the start"
+                )
         checkpoints.write_atomically(path, json.dumps(settings, indent=1))
         self._export_late()
 
@@ -166,13 +178,19 @@ class _Run:
         return merged
 
     def trusted_step(self) -> int:
-        """The newest step whose checkpoint, metrics and dumps are all whole; 0 where there is none.
+        """The newest step whose checkpoint, metrics and dumps are all whole, or the last one of a run that was whole
+        once and may have lost its checkpoint since; 0 where there is none.
 
         verl saves the checkpoint before it validates, logs and dumps: a process killed in between leaves a checkpoint
         that would lose the step's metrics if it were resumed from.
         """
         logged = self.metrics()
-        return max((s for s in checkpoints.complete_steps(self.checkpoints) if self._recorded(s, logged)), default=0)
+        whole = [s for s in checkpoints.complete_steps(self.checkpoints) if self._recorded(s, logged)]
+        return max([*whole, self._finished_step()])
+
+    def _finished_step(self) -> int:
+        path = self.spec.work / FINISHED
+        return json.loads(path.read_text(encoding="utf-8"))["step"] if path.is_file() else 0
 
     def _recorded(self, step: int, logged: Mapping[int, dict]) -> bool:
         if step not in logged or not _whole_lines(self.rollouts / f"{step}.jsonl"):
@@ -274,7 +292,11 @@ class _Run:
             "trainer.save_freq": spec.save_every,
             "trainer.test_freq": spec.test_every,
             "trainer.val_before_train": done == 0,
-            "planner_r1": {"export_steps": spec.exported, "export_dir": absolute(self.exports)},
+            "planner_r1": {
+                "export_steps": spec.exported,
+                "export_dir": absolute(self.exports),
+                "last_step": spec.last_step,
+            },
         }
         config = compose_config(spec.backend, spec.overrides, values)
         # verl stops at whichever comes first, epochs or steps; an epoch has at least one step.
@@ -328,7 +350,15 @@ class _Run:
         out = self.spec.out / "checkpoints"
         shutil.rmtree(out, ignore_errors=True)
         for step in self.spec.exported:
-            shutil.copytree(self.exports / f"step{step}", out / f"step{step}")
+            checkpoints.copy_model(self.exports / f"step{step}", out / f"step{step}")
+
+    def finish(self) -> None:
+        """Note that the outputs were written, and free the room of the checkpoints that nobody resumes from."""
+        checkpoints.write_atomically(self.spec.work / FINISHED, json.dumps({"step": self.spec.last_step}))
+        if self.spec.keep_checkpoint:
+            checkpoints.prune(self.checkpoints, keep=1)
+        else:
+            shutil.rmtree(self.checkpoints, ignore_errors=True)
 
 
 def common_values(
@@ -388,7 +418,15 @@ def _settings(spec: TrainSpec) -> dict[str, Any]:
         "test_every": spec.test_every,
         "backend": spec.backend,
         "overrides": dict(spec.overrides),
+        "learning_rate_horizon": _learning_rate_horizon(spec),
     }
+
+
+def _learning_rate_horizon(spec: TrainSpec) -> int | None:
+    """The number of steps that the learning rate's schedule goes over; None for a rate that does not depend on it."""
+    rate = compose_config(spec.backend, spec.overrides, {}).actor_rollout_ref.actor.optim
+    warms_by_share = rate.lr_warmup_steps_ratio > 0 and (rate.lr_warmup_steps or 0) <= 0
+    return spec.last_step if warms_by_share or rate.lr_scheduler_type != "constant" else None
 
 
 def _store_identity(store: Path) -> str:

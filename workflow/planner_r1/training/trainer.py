@@ -1,7 +1,8 @@
 """verl's synchronous GRPO trainer, which also logs and dumps what the reward function returned for each episode.
 
 verl keeps sub-rewards in validations only. This subclass adds their means and the share of each end reason to the
-metrics of every step, and their values to the dump of the rollouts. Importing the module registers it with verl under
+metrics of every step, and their values to the dump of the rollouts. A learning rate's schedule goes over the whole run,
+where verl takes the steps of one process, that is of one phase. Importing the module registers it with verl under
 `trainer.v1.trainer_mode`.
 """
 
@@ -29,6 +30,8 @@ class PlannerTrainer(PPOTrainerSync):
 
     def _init_dataloader(self):
         super()._init_dataloader()
+        if "planner_r1" in self.config:  # a training run, not an evaluation
+            self.config.actor_rollout_ref.actor.optim.total_training_steps = self.config.planner_r1.last_step
         limit = f"data.max_prompt_length={self.config.data.max_prompt_length}"
         rows = {name: row_count(self.config.data[f"{name}_files"]) for name in ("train", "val")}
         if len(self.val_dataset) < rows["val"]:
