@@ -94,9 +94,10 @@ class Episode:
             RuntimeError: the episode is over.
         """
         self._check_open()
-        if action.name == RESPOND and isinstance(words := action.kwargs.get("content"), str):
-            self._said.append(words)
-            return Step("")
+        match action.kwargs:
+            case {"content": str(words)} if action.name == RESPOND:
+                self._said.append(words)
+                return Step("")
         observation = call(self._shop, action.name, action.kwargs)
         return self._end(observation) if action.name == TRANSFER else Step(observation)
 

@@ -30,9 +30,9 @@ class Refused(Exception):
 
 def call(shop: Shop, name: Any, kwargs: Any) -> str:
     """What the agent sees of a call of its own. Changes the shop where the tool does; never raises."""
-    if not isinstance(name, str) or name not in TOOLS:
-        return f"Unknown action {name}"
     try:
+        if name not in TOOLS:
+            return f"Unknown action {name}"
         return TOOLS[name](data=shop, **kwargs)
     except Exception as fault:  # whatever an agent writes, and Python says to it, is an answer to the agent
         return f"Error: {fault}"
