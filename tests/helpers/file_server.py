@@ -111,6 +111,18 @@ def held(after: int, sent: threading.Event, free: threading.Event) -> Callable:
     return fault
 
 
+def without_length(after: int) -> Callable:
+    """Say no length, as a server of old may, and close the connection after so many bytes."""
+
+    def fault(handler, state):
+        handler.send_response(200)
+        handler.end_headers()
+        handler.wfile.write(state.files[handler.path][:after])
+        handler.close_connection = True
+
+    return fault
+
+
 def status(code: int, **headers: str) -> Callable:
     """Answer with a status and no body."""
     return lambda handler, state: handler.answer(code, **headers)

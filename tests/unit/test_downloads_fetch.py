@@ -11,8 +11,10 @@ import threading
 import time
 
 import pytest
+import requests
 
-from helpers.file_server import cut_off, file_server, held, status
+from helpers.file_server import cut_off, file_server, held, status, without_length
+from planner_r1.downloads import fetch as fetch_module
 from planner_r1.downloads.fetch import BLOCK, TRIES, Failed, Place, fetch
 from planner_r1.errors import InputError
 
@@ -172,6 +174,22 @@ def test_another_size_is_refused_before_anything_comes(server, tmp_path):
     with pytest.raises(Failed, match="has 1,310,720 bytes, 77 expected: it is another file"):
         bring(server, tmp_path / "weights.bin", expected_bytes=77)
     assert os.listdir(tmp_path) == []
+
+
+def test_a_file_that_ends_early_without_a_word_is_known_by_its_size(server, tmp_path):
+    server.faults.append(without_length(HALF))
+    bring(server, tmp_path / "weights.bin", expected_bytes=len(BODY))
+    server.faults.append(without_length(len(BODY)))
+    with pytest.raises(Failed, match=f"{HALF:,} expected"):
+        bring(server, tmp_path / "weights.bin", expected_bytes=HALF)
+
+
+def test_a_redirect_that_gives_up_encryption_is_refused():
+    step, answer = requests.Response(), requests.Response()
+    step.url, answer.url = "https://hub.example/weights.bin", "http://storage.example/weights.bin"
+    answer.status_code, answer.history = 200, [step]
+    with pytest.raises(Failed, match="from https to http"):
+        fetch_module._check_answer(answer)
 
 
 def test_what_fails_the_check_does_not_stay(server, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.file_server import file_server
 from planner_r1.downloads import obtain as module
-from planner_r1.downloads.obtain import fault, obtain, places
+from planner_r1.downloads.obtain import obtain, places
 from planner_r1.downloads.sources import File, load_catalogue
 from planner_r1.errors import InputError
 
@@ -145,14 +145,3 @@ def test_no_room_is_said_before_anything_comes(server, monkeypatch):
     with pytest.raises(InputError, match=r"queries: 19 B are still to come, 10 B are free in .*larger disk"):
         obtain(catalogue(server), QUERIES)
     assert server.asked == []
-
-
-def test_files_that_are_there_can_be_checked(server):
-    known = catalogue(server)
-    file = known.files[str(QUERIES)]
-    obtain(known, QUERIES)
-    assert fault(file) is None
-    QUERIES.write_bytes(BODY.upper())
-    assert "has sha256" in fault(file)
-    QUERIES.write_bytes(BODY + b"\n")
-    assert "has 20 bytes, 19 expected" in fault(file)

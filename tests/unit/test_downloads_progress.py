@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from planner_r1.downloads.progress import Progress, size
+from planner_r1.downloads.progress import Progress, amount
 
 
 class Terminal(io.StringIO):
@@ -43,4 +43,4 @@ def test_what_was_here_before_does_not_count_as_speed():
     ("count", "text"), [(0, "0 B"), (999, "999 B"), (1000, "1 kB"), (999_600, "1.0 MB"), (65.5e9, "65.5 GB")]
 )
 def test_sizes_for_people(count, text):
-    assert size(count) == text
+    assert amount(count) == text

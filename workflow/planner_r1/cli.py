@@ -13,6 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from planner_r1.databases import check_places, open_database
+from planner_r1.downloads.obtain import obtain_source
+from planner_r1.downloads.progress import amount
+from planner_r1.downloads.sources import Catalogue, load_catalogue
 from planner_r1.errors import InputError
 from planner_r1.evaluator import RATES
 from planner_r1.evaluator.profiles import HOLES
@@ -245,6 +248,39 @@ def _print_bill(bill, rows) -> None:
         print(f"a run of {model} takes up to {size / 1e9:,.1f} GB of disk while it trains")
     if endpoints := [model for model in bill.study.models if bill.study.endpoint(model)]:
         print(f"not in the table: {', '.join(endpoints)}, whose evaluations write their price to costs.json")
+
+
+@app.command()
+def download(
+    names: Annotated[list[str] | None, typer.Argument(help="Sources, as --list names them.")] = None,
+    show: Annotated[bool, typer.Option("--list", help="Show what can be downloaded, and what of it is here.")] = False,
+):
+    """Download benchmark data and model weights into data/, as far as they are not there.
+
+    \b
+    planner-r1 download --list
+    planner-r1 download travelplanner_database travelplanner_queries qwen3-8b
+
+    A study fetches by itself what it lacks; this is for a machine that has the internet where the others have none. An
+    interrupted download goes on where it was. What is fetched, and how it is checked, stands in config/sources.yaml.
+    PLANNER_R1_MIRROR names a folder or URL with a filled data/ to take files from first; HF_ENDPOINT and HF_TOKEN are
+    the hub's.
+    """
+    catalogue = load_catalogue()
+    if show or not names:
+        _print_sources(catalogue)
+        return
+    for source in [catalogue.source(name) for name in names]:
+        obtain_source(catalogue, source)
+
+
+def _print_sources(catalogue: Catalogue) -> None:
+    width = max(map(len, catalogue.sources))
+    for source in catalogue.sources.values():
+        here = sum(path.exists() for path in source.wanted)
+        about = amount(source.bytes) if all(file.bytes is not None for file in source.files) else "size unknown"
+        print(f"{source.name:{width}}  {here} of {len(source.wanted)} files here, {about}; {source.licence}")
+        print(f"    {source.description}")
 
 
 def _print_scores(scores: Scores) -> None:

@@ -25,7 +25,7 @@ import requests
 import urllib3
 from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema, SSLError, TooManyRedirects
 
-from planner_r1.downloads.progress import Progress, size
+from planner_r1.downloads.progress import Progress, amount
 from planner_r1.errors import InputError
 
 BLOCK = 1 << 18
@@ -223,7 +223,7 @@ def _download(place: Place, part: _Part, expected_bytes, progress: Progress, tim
                 seconds = min(2**idle, 60) if broken.wait is None else broken.wait
                 if seconds > LONGEST_WAIT:
                     raise Failed(f"{broken}; the server asks to wait for {seconds:.0f} seconds") from None
-                progress.say(f"{broken}; going on in {seconds:.0f} s ({size(part.bytes)} are here)")
+                progress.say(f"{broken}; going on in {seconds:.0f} s ({amount(part.bytes)} are here)")
                 wait(seconds)
 
 
@@ -232,7 +232,7 @@ def _transfer(session: requests.Session, place: Place, part: _Part, expected_byt
     headers = {"Accept-Encoding": "identity", **place.headers, **part.range(place.url)}
     try:
         with session.get(place.url, headers=headers, stream=True, timeout=timeout) as answer:
-            _check_answer(answer, place)
+            _check_answer(answer)
             _begin(answer, place, part, expected_bytes)
             # what has come so far, not a full block: nothing is lost where the connection breaks off
             while block := answer.raw.read1(BLOCK, decode_content=False):
@@ -245,10 +245,10 @@ def _transfer(session: requests.Session, place: Place, part: _Part, expected_byt
     except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
         raise _Interrupted(_reason(error)) from None
     if (total := part.total or expected_bytes) and part.bytes != total:
-        raise _Interrupted(f"the connection ended after {size(part.bytes)} of {size(total)}")
+        raise _Interrupted(f"the connection ended after {amount(part.bytes)} of {amount(total)}")
 
 
-def _check_answer(answer: requests.Response, place: Place) -> None:
+def _check_answer(answer: requests.Response) -> None:
     """Refuse an answer that does not bring the file."""
     code = answer.status_code
     if any(urlsplit(step.url).scheme == "https" for step in answer.history) and answer.url.startswith("http:"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import time
@@ -10,9 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from planner_r1.downloads.fetch import TIMEOUT, Failed, Place, fetch
-from planner_r1.downloads.progress import Progress, size
+from planner_r1.downloads.progress import Progress, amount
 from planner_r1.downloads.record import LOCK_FILE, record, recorded
 from planner_r1.downloads.sources import CATALOGUE, Catalogue, File, Source
+from planner_r1.downloads.unpack import unpack
 from planner_r1.errors import InputError
 
 MIRROR = "PLANNER_R1_MIRROR"  # a folder or URL that holds what `data` does, by the same names
@@ -41,7 +41,7 @@ def obtain(
     progress = Progress(file.place)
     reasons = []
     for place in places(file):
-        progress.say(f"from {place.shown}" + (f", {size(file.bytes)}" if file.bytes else ""))
+        progress.say(f"from {place.shown}" + (f", {amount(file.bytes)}" if file.bytes else ""))
         try:
             sha256 = fetch(
                 place,
@@ -55,11 +55,26 @@ def obtain(
         except Failed as failed:
             reasons.append(f"{place.shown}: {failed}")
             continue
-        progress.say(f"{size(path.stat().st_size)}, sha256 {sha256}")
+        progress.say(f"{amount(path.stat().st_size)}, sha256 {sha256}")
         if known is None:
             record(file.place, place.shown, sha256, path.stat().st_size)
         return
     raise InputError(_by_hand(file, reasons, known))
+
+
+def obtain_source(catalogue: Catalogue, source: Source) -> None:
+    """Download what is not there of a source, and unpack its archives.
+
+    Raises:
+        InputError: as `obtain` and `unpack` do.
+    """
+    members = [member for member in source.members if not member.path.exists()]
+    archives = {member.archive.path for member in source.members}
+    for file in source.files:
+        if file.path not in archives or any(member.archive == file for member in members):
+            obtain(catalogue, file.path)
+    for member in members:
+        unpack(member.archive.path, member.name, member.path, member.bytes)
 
 
 def places(file: File) -> list[Place]:
@@ -90,8 +105,8 @@ def _check_room(source: Source) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise InputError(
-            f"{source.name}: {size(needed)} are still to come, {size(free)} are free in {folder}; make room, or let "
-            "data be a link to a larger disk"
+            f"{source.name}: {amount(needed)} are still to come, {amount(free)} are free in {folder}; make room, or "
+            "let data be a link to a larger disk"
         )
 
 
@@ -113,21 +128,3 @@ def _by_hand(file: File, reasons: list[str], known: str | None) -> str:
         + (f" (sha256 {known})" if known else "")
         + f", or set {MIRROR} to a folder or URL that holds it as {file.place}"
     )
-
-
-def fault(file: File) -> str | None:
-    """What is wrong with a file that is there, by its size and its hash; None where nothing is, or nothing is known.
-
-    It reads the whole file: a model of 32 billion parameters takes minutes.
-    """
-    known = file.sha256 or recorded(file.place)
-    found = file.path.stat().st_size
-    if file.bytes is not None and found != file.bytes:
-        return f"{file.path}: has {found:,} bytes, {file.bytes:,} expected; move it away to download it anew"
-    if known is None:
-        return None
-    with open(file.path, "rb") as opened:
-        sha256 = hashlib.file_digest(opened, "sha256").hexdigest()
-    if sha256 != known:
-        return f"{file.path}: has sha256 {sha256}, {known} expected; move it away to download it anew"
-    return None

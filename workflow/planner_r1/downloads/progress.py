@@ -39,16 +39,16 @@ class Progress:
     def _line(self, now: float, have: int, total: int | None) -> str:
         speed = self._came / max(now - self._began, 1e-9)
         if total is None:
-            return f"{size(have)}, {size(speed)}/s"
+            return f"{amount(have)}, {amount(speed)}/s"
         left = duration((total - have) / speed) if speed else "unknown time"
-        return f"{size(have)} of {size(total)} ({have / total:.0%}), {size(speed)}/s, {left} left"
+        return f"{amount(have)} of {amount(total)} ({have / total:.0%}), {amount(speed)}/s, {left} left"
 
     def _write(self, text: str, end: str) -> None:
         clear = "\033[K" if self._live else ""
         print(f"{self._name}: {text}{clear}", end=end, file=self._stream, flush=True)
 
 
-def size(count: float) -> str:
+def amount(count: float) -> str:
     """Bytes for people: `3.1 GB`, `420 kB`."""
     for unit in ("B", "kB", "MB", "GB"):
         if count < 999.5 or unit == "GB":
