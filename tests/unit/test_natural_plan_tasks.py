@@ -471,14 +471,16 @@ def test_a_missing_field_is_named_with_its_file_and_example(tmp_path, task, fiel
 
 
 @pytest.mark.parametrize(("task", "field"), [(task, field) for task, fields in FIELDS.items() for field in fields])
-@pytest.mark.parametrize("value", [None, [], {}, [["x"]], {"a": 1}])
+@pytest.mark.parametrize(
+    "value", [None, [], {}, [["x"]], {"a": 1}, 1e300, [["Dock", "9:00AM"], ["Ann", "Hill", "1:00PM to 2:00PM", 1e12]]]
+)
 def test_a_field_of_the_wrong_kind_is_named_or_does_no_harm(tmp_path, task, field, value):
     try:
         load(tmp_path, task, {"x": FIELDS[task] | {field: value}})
     except InputError as fault:
         assert "example 'x'" in str(fault) and field in str(fault)
     else:  # not used by the scorer, or possible: a golden plan that meets nobody, places that nobody goes to
-        assert field in ("num_people", "num_days", "golden_plan", "dist_matrix")
+        assert field in ("num_people", "num_days", "golden_plan", "dist_matrix", "duration")
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"x": 1}', '"x"', "[" * 100_000])

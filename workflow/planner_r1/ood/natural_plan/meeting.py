@@ -94,8 +94,9 @@ def _read_constraints(fields: Fields) -> tuple[str, datetime, dict[str, Friend]]
         for name, where, times, least in others:
             begin, end = (_time(time.strip()) for time in times.split("to"))
             friends[_name(name)] = Friend(_name(where), begin, end, least)
-            timedelta(minutes=least)
-    except (TypeError, ValueError, AttributeError, OverflowError):
+            if not _are_minutes(least):
+                raise ValueError("minutes must be below a day")
+    except (TypeError, ValueError, AttributeError):
         form = "[[place, '9:00AM'], [friend, place, '1:00PM to 2:00PM', minutes], ...]"
         raise fields.wrong("constraints", form) from None
     return *start, friends
@@ -107,10 +108,13 @@ def _name(value) -> str:
     return value
 
 
+def _are_minutes(value) -> bool:
+    return isinstance(value, int | float) and 0 <= value < A_DAY
+
+
 def _is_matrix(distances) -> bool:
     return isinstance(distances, dict) and all(
-        isinstance(row, dict) and all(isinstance(far, int | float) and 0 <= far < A_DAY for far in row.values())
-        for row in distances.values()
+        isinstance(row, dict) and all(map(_are_minutes, row.values())) for row in distances.values()
     )
 
 
