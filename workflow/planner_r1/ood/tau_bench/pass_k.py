@@ -9,7 +9,7 @@ from math import comb
 def pass_hat_k(passed: int, trials: int, k: int) -> float:
     """pass^k of one task, C(passed, k) / C(trials, k): the chance that k of its trials, drawn at random, all passed.
 
-    tau-bench (Yao et al., 2024), section 3. For k = 1 it is the share of trials that passed, pass@1.
+    As tau-bench defines it (Yao et al., 2024). For k = 1 it is the share of trials that passed, pass@1.
 
     Raises:
         ValueError: unless 0 <= passed <= trials and 1 <= k <= trials.
