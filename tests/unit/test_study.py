@@ -48,9 +48,10 @@ def test_shipped_studies_are_valid_and_named_as_their_files(name):
 
 @pytest.mark.parametrize("name", ["quick", "smoke", "laptop", "paper", "real_rows"])
 def test_verl_takes_the_overrides_of_shipped_studies(name):
-    from planner_r1.training.config import compose_config
+    from planner_r1.training.config import check_study, compose_config
 
     study = Study.from_config(yaml.safe_load((CONFIG / f"{name}.yaml").read_text()))
+    check_study(study)
     composed = compose_config(study.backend, study.overrides, {})
     assert composed.trainer.device == {"cpu": "cpu", "gpu": "cuda"}[study.backend]
 

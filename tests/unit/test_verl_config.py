@@ -4,6 +4,7 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
+from helpers.made_up_study import study
 from planner_r1.errors import InputError
 from planner_r1.training import config as c
 
@@ -108,6 +109,20 @@ def test_an_override_wins_over_the_files_and_the_run_over_an_override():
     assert config.actor_rollout_ref.actor.optim.lr == 3e-4
     assert config.data.seed == 4
     assert list(config.planner_r1.export_steps) == [1]
+
+
+@pytest.mark.parametrize("section", ["training", "evaluation", "regimes.stage1"])
+def test_a_wrong_key_is_named_with_the_section_it_stands_in(section):
+    def checked(overrides):
+        sections = {"training": {}, "evaluation": {}, "regimes.stage1": {}} | {section: {"overrides": overrides}}
+        regime = {"phases": [{"weights": "stage1", "steps": 1}], **sections.pop("regimes.stage1")}
+        c.check_study(study(regimes={"stage1": regime}, **sections))
+
+    checked({"data.val_batch_size": 8})
+    with pytest.raises(InputError, match=f"^{section}.overrides: data.shufle: verl has no such key"):
+        checked({"data.shufle": False})
+    with pytest.raises(InputError, match=r"data.train_batch_size .12. must be a multiple"):
+        checked({"data.train_batch_size": 12})
 
 
 def test_an_engine_of_the_rollouts_takes_any_argument():

@@ -192,6 +192,13 @@ class Study:
         """Whether a run that is whole keeps what it could go on from."""
         return self.config["training"]["keep_checkpoint"]
 
+    @property
+    def override_sections(self) -> dict[str, dict]:
+        """Every section of the file that holds keys of verl's configuration, by its path."""
+        regimes = {f"regimes.{regime}.overrides": self._regime(regime).get("overrides", {}) for regime in self.regimes}
+        evaluation = self.config["evaluation"]["overrides"]
+        return {"training.overrides": self.overrides, **regimes, "evaluation.overrides": evaluation}
+
     def regime_overrides(self, regime: str) -> dict:
         """The study's keys of verl's configuration with those of a regime over them; `base` has none of its own."""
         own = {} if regime == BASE_REGIME else self._regime(regime).get("overrides", {})

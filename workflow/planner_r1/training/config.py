@@ -20,6 +20,7 @@ from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
 from planner_r1.errors import InputError
+from planner_r1.study import BASE_REGIME, Study
 
 CONFIG_DIR = Path(__file__).resolve().parents[3] / "config" / "verl"
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
@@ -104,15 +105,29 @@ def compose_config(backend: str | None, overrides: Mapping[str, Any], run: Mappi
     for name, overlay in layers:
         for key, value in leaves(overlay):
             set_key(config, key, value, f"config/verl/{name}: ")
-    for key, value in overrides.items():
-        check_override(key)
-        set_key(config, key, value, "training.overrides: ", check_kind=True)
+    _set_overrides(config, overrides, "training.overrides")
     for key, value in run.items():
         OmegaConf.update(config, key, value, force_add=True)
     OmegaConf.resolve(config)
     if backend is not None:
         _check_batches(config)
     return config
+
+
+def check_study(study: Study) -> None:
+    """Compose each configuration of verl that a study's runs and evaluations ask for.
+
+    Raises:
+        InputError: a key that cannot be meant, with the section of the study that it stands in.
+    """
+    for section, overrides in study.override_sections.items():
+        _set_overrides(verl_defaults(), overrides, section)
+    asked: list[dict] = []
+    for regime in (BASE_REGIME, *study.regimes):
+        asked += [study.regime_overrides(regime), study.evaluation_overrides(regime)]
+    for i, overrides in enumerate(asked):
+        if overrides not in asked[:i]:
+            compose_config(study.backend, overrides, {})
 
 
 def save_config(config: DictConfig, path: Path) -> None:
@@ -166,10 +181,12 @@ def leaves(tree: Mapping, prefix: str = "") -> Iterator[tuple[str, Any]]:
             yield f"{prefix}{key}", value
 
 
-def check_override(key: str) -> None:
-    """Refuse a key that a study may not set."""
-    if _below(key, OF_THE_RUN):
-        raise InputError(f"training.overrides.{key}: follows from the run; set it by the study's own keys")
+def _set_overrides(config: DictConfig, overrides: Mapping[str, Any], section: str) -> None:
+    """Set a study's keys, which may not be the run's own."""
+    for key, value in overrides.items():
+        if _below(key, OF_THE_RUN):
+            raise InputError(f"{section}: {key}: follows from the run; set it by the study's own keys")
+        set_key(config, key, value, f"{section}: ", check_kind=True)
 
 
 def set_key(config: DictConfig, key: str, value: Any, where: str = "", check_kind: bool = False) -> None:
