@@ -38,7 +38,7 @@ SlurmctldPort={controller_port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
-AuthInfo=socket={folder}/run/munge.socket
+AuthInfo=socket={folder}/run/munge.socket,cred_expire=15
 CryptoType=crypto/munge
 StateSaveLocation={folder}/state
 SlurmdSpoolDir={folder}/spool/%n
