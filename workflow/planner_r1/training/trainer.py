@@ -29,18 +29,25 @@ class PlannerTrainer(PPOTrainerSync):
         super().__init__(config)
 
     def _init_dataloader(self):
-        super()._init_dataloader()
-        if "planner_r1" in self.config:  # a training run, not an evaluation
-            self.config.actor_rollout_ref.actor.optim.total_training_steps = self.config.planner_r1.last_step
+        try:
+            super()._init_dataloader()
+        except ValueError:
+            self._check_prompts()  # torch's words for a data set without a row do not say why it has none
+            raise
+        self._check_prompts()
+
+    def _check_prompts(self) -> None:
+        """Refuse a limit that leaves out validation prompts, or too many for a step of training."""
         limit = f"data.max_prompt_length={self.config.data.max_prompt_length}"
         rows = {name: row_count(self.config.data[f"{name}_files"]) for name in ("train", "val")}
         if len(self.val_dataset) < rows["val"]:
             dropped = rows["val"] - len(self.val_dataset)
             raise ValueError(f"{dropped} of {rows['val']} validation prompts are longer than {limit}: raise the limit")
-        if self.steps_per_epoch == 0 and not self.config.trainer.val_only:
+        queries = self.config.data.train_batch_size
+        if len(self.train_dataset) < queries and not self.config.trainer.val_only:
             raise ValueError(
                 f"{len(self.train_dataset)} of {rows['train']} training prompts fit {limit}, fewer than "
-                f"data.train_batch_size={self.config.data.train_batch_size}"
+                f"data.train_batch_size={queries}"
             )
 
     def _compute_metrics(self, batch, metrics, timing_raw, global_steps, epoch):
