@@ -66,7 +66,7 @@ def test_every_query_has_an_episode_and_a_score(finished, model):
 
 def test_native_calls_over_the_endpoint_are_the_trainers(finished):
     trainers, ours = episodes(finished, "tiny"), episodes(finished, "served-native")
-    for key in ("answer", "end_reason", "turns", "tool_calls"):
+    for key in ("answer", "end_reason", "turns", "tool_calls", "tokens", "reward"):
         assert [e[key] for e in ours] == [e[key] for e in trainers], key
     assert any(e["tool_calls"] for e in ours)
     assert metrics(finished, "served-native")["rates"] == metrics(finished, "tiny")["rates"]
