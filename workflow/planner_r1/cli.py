@@ -217,6 +217,37 @@ def cost(
         _print_bill(bill, rows)
 
 
+@app.command()
+def preflight(
+    study: StudyFile = "config/quick.yaml",
+    profile: Annotated[str | None, typer.Option(help="The profile that Snakemake is to be started with.")] = None,
+    model: Annotated[list[str] | None, typer.Option(help="Look at this model alone; may be given again.")] = None,
+):
+    """Check that a study can run before anything long is started: one line a check, all faults at once.
+
+    \b
+    planner-r1 preflight --study config/paper.yaml --profile slurm
+
+    Data files, weights and tokenizers; the versions where verl runs; nodes, GPUs, memory and time limits of the
+    profile's jobs on the cluster; free disk; endpoints and keys. Ends with status 1 where a check says FAIL; what is
+    marked warn may still come right. The study runs it by itself before its first job on GPUs.
+    """
+    from planner_r1.preflight.checks import preflight as results
+    from planner_r1.preflight.profile import load_profile
+    from planner_r1.preflight.result import Status, Subject
+
+    asked = Study.load(study)
+    if unknown := [name for name in model or () if name not in asked.models]:
+        raise InputError(f"--model: '{unknown[0]}' is not in {study} ({', '.join(asked.models)})")
+    subject = Subject(asked, model or asked.models, load_profile(profile) if profile else None)
+    failed = False
+    for result in results(subject):
+        print(result, flush=True)
+        failed |= result.status is Status.FAIL
+    if failed:
+        raise typer.Exit(1)
+
+
 def _print_bill(bill, rows) -> None:
     from planner_r1.paper.cost import AMOUNTS
 

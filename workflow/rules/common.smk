@@ -17,8 +17,13 @@ VALIDATIONS = [f"<results>/runs/{run.name}/validation.jsonl" for run in study.ru
 
 def present(*files):
     """Files as inputs, as far as they exist or a download brings them: a study can be planned without its user's own
-    files, and what is absent is named by the rule that reads it."""
-    return [file for file in files if os.path.exists(file) or CATALOGUE.holds(file)]
+    files, and what is absent is named by the rule that reads it. What a download brings is pinned by its hash: its age
+    says nothing, and one that was lost and fetched again makes nobody train again."""
+    return [
+        ancient(file) if CATALOGUE.holds(file) else file
+        for file in files
+        if os.path.exists(file) or CATALOGUE.holds(file)
+    ]
 
 
 def one_of(names):
@@ -61,8 +66,13 @@ def base_model_sources(wildcards):
             "template": present(study.prompt),
         }
     folder = study.model_path(wildcards.model)
-    weights = CATALOGUE.wanted_below(folder)
-    return {"weights": weights or present(f"{folder}/config.json")}
+    weights = CATALOGUE.wanted_below(folder) or [f"{folder}/config.json"]
+    return {"weights": present(*weights)}
+
+
+def preflight(wildcards):
+    """What has to pass before a model's first job on GPUs; a study on processors starts at once."""
+    return "<results>/preflight/{model}.txt" if study.backend == "gpu" else []
 
 
 def checkpoint_manifest(wildcards):

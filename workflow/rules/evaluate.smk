@@ -14,6 +14,7 @@ rule evaluate_checkpoint:
         store=STORE,
         queries="<results>/data/{split}.parquet",
         settings=SETTINGS,
+        preflight=preflight,
     output:
         f"{EVALUATION}/trajectories.jsonl",
     log:

@@ -40,6 +40,7 @@ rule train_run:
         validation="<results>/data/validation.parquet",
         template=present(study.prompt),
         settings=SETTINGS,
+        preflight=preflight,
     output:
         manifest="<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json",
         metrics="<results>/runs/{model}/{regime}/seed{seed}/metrics.jsonl",

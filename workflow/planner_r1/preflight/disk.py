@@ -1,0 +1,56 @@
+"""Room for what the runs to come leave, and a folder that can be written."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from planner_r1.paper.cost import Bill
+from planner_r1.preflight.result import Result, Subject, fail, ok, warn
+from planner_r1.training.disk import kept_bytes, peak_bytes
+
+
+def check_writable(subject: Subject) -> Iterator[Result]:
+    """The folder of the results takes a file."""
+    folder = _existing(subject.folder)
+    try:
+        with tempfile.NamedTemporaryFile(dir=folder):
+            yield ok("results", f"{subject.folder} can be written")
+    except OSError as error:
+        yield fail("results", f"{folder} cannot be written ({error.strerror}); change its owner, or link it elsewhere")
+
+
+def check_disk(subject: Subject) -> Iterator[Result]:
+    """What the unfinished runs leave when they are whole, and what those that train at a time take besides, is free."""
+    study, bill = subject.study, Bill(subject.study, subject.results)
+    keeps = study.config["training"].get("keep_checkpoint", True)
+    kept, besides = 0, []
+    for run in study.runs:
+        if run.model not in subject.models or (subject.folder / "runs" / run.name / "MANIFEST.json").is_file():
+            continue
+        shape, exports = bill.shape(run.model), len(study.export_steps(run))
+        if shape is None:
+            yield warn("disk", f"the size of {run.model} is not known; its runs are not counted")
+            continue
+        stays = kept_bytes(shape.parameters, exports, keeps)
+        kept += stays
+        besides.append(peak_bytes(shape.parameters, exports) - stays)
+    at_a_time = subject.profile.jobs if subject.profile else 1
+    need = kept + sum(sorted(besides, reverse=True)[:at_a_time])
+    free = shutil.disk_usage(_existing(subject.folder)).free
+    said = f"{len(besides)} runs to come take up to {need / 1e9:,.1f} GB"
+    if need > free:
+        more = (
+            "fewer jobs at a time (the profile's `jobs`), training.keep_checkpoint: false, or a link to a larger disk"
+        )
+        yield fail("disk", f"{said}, {free / 1e9:,.1f} GB are free in {subject.folder}; {more} helps")
+    else:
+        yield ok("disk", f"{said}, {free / 1e9:,.1f} GB are free")
+
+
+def _existing(folder: Path) -> Path:
+    """The folder, or the first one above it that is there."""
+    folder = folder.resolve()
+    return next(path for path in (folder, *folder.parents) if path.is_dir())
