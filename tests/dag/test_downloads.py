@@ -12,6 +12,7 @@ import zipfile
 import pytest
 import yaml
 
+from dag.conftest import STUB
 from helpers.checkout import copy_repository
 from helpers.file_server import cut_off, file_server, held, status
 from planner_r1.study import DATABASE_FILES
@@ -105,6 +106,7 @@ def site(tmp_path):
         (copy.folder / "config" / "sources.yaml").write_text(json.dumps(catalogue))
         study = yaml.safe_load((copy.folder / "config" / "paper.yaml").read_text())
         study |= {"study": "site", "models": {"m": {"path": "data/models/m"}}, "seeds": [0]}
+        study["training"]["backend"] = "cpu"
         study["sandbox"]["database"] = "data/world/database"
         study["queries"] = {"source": "files", "train": "data/queries/train.csv"}
         study["queries"] |= {"validation": "data/queries/validation.csv"}
@@ -146,6 +148,22 @@ def test_downloads_are_made_and_never_again(site):
     # a file that is lost is fetched, and it alone
     (data / "models" / "m" / "config.json").unlink()
     assert downloads(copy, "downloads", *SITE) == (1, 0)
+
+
+def test_a_file_that_was_lost_and_fetched_again_trains_nothing_again(site):
+    copy, _ = site
+    for script in (copy.folder / "workflow" / "scripts").glob("*.py"):
+        if script.stem not in ("download", "unpack"):
+            script.write_text(STUB)
+    done = copy.snakemake("--cores", "2", "all", *SITE)
+    assert done.returncode == 0, done.stderr
+    assert copy.planned("all", *SITE) == {}
+
+    for lost in ("models/m/model-1.safetensors", f"world/database/{DATABASE_FILES[0]}", "queries/train.csv"):
+        (copy.folder / "data" / lost).unlink()
+    assert "train_run" not in copy.planned("all", *SITE)
+    assert copy.snakemake("--cores", "2", "downloads", *SITE).returncode == 0
+    assert copy.planned("all", *SITE) == {}
 
 
 def test_a_download_that_fails_leaves_the_others_and_what_came_of_it(site):
