@@ -15,7 +15,7 @@ from planner_r1.endpoint.ledger import Ledger, Price, Usage
 from planner_r1.errors import InputError
 from planner_r1.files import read_lines
 
-KEY = "sk-very-secret-0123456789"
+KEY = "sk-very-secret-tail"
 HELLO = [{"role": "user", "content": "Hello"}]
 GOOD = json.dumps(says("Good day")).encode()
 
@@ -201,7 +201,7 @@ def test_a_date_to_wait_for_and_nonsense(ask, time):
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (error(401, f"Incorrect API key provided: {KEY[:8]}***{KEY[-4:]}"), "TEST_KEY"),
+        (error(401, f"Incorrect API key provided: {KEY[:8]}***{KEY[-5:]}"), "TEST_KEY"),
         (error(403, f"no access with {KEY}"), "TEST_KEY"),
         (error(404, "The model `m` does not exist"), "no model 'm' there"),
         (error(400, "Unsupported value: temperature"), "Unsupported value: temperature"),
@@ -216,7 +216,7 @@ def test_a_wrong_key_model_or_parameter_stops_at_once(ask, answer, words, time, 
     assert "models.m.endpoint" in str(caught.value) and "http://127.0.0.1" in str(caught.value)
     assert time.slept == []
     said = str(caught.value) + caplog.text + "".join(capfd.readouterr())
-    assert KEY not in said and KEY[:8] not in said and KEY[-4:] not in said
+    assert KEY not in said and KEY[:8] not in said and KEY[-5:] not in said
 
 
 @pytest.mark.parametrize("key", [None, "", "two words", "line\nbreak", "schlüssel"])
