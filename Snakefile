@@ -40,17 +40,18 @@ wildcard_constraints:
     split="|".join(SPLITS),
 
 
-# What is drawn from the runs, of which a study of untrained models has none.
+# A study of memory makes its own table alone, and one of untrained models nothing that is drawn from runs.
 FROM_RUNS = (
     ["<results>/summary.md", "<results>/figures/figure3_left.png"] if study.runs else []
 )
+TABLE = "memory" if study.probes else "table1"
 
 
 rule all:
     default_target: True
     input:
         "<results>/config.yaml",
-        "<results>/tables/table1.md",
+        f"<results>/tables/{TABLE}.md",
         FROM_RUNS,
 
 
@@ -62,6 +63,7 @@ include: "workflow/rules/preflight.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/memory.smk"
 
 
 localrules:

@@ -25,6 +25,12 @@ SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
             | {"download": 40, "unpack": 6, "queries": 3, "parquet": 3}
             | {"base_model": 2, "preflight": 2, "train_run": 40, "evaluate_checkpoint": 104, "score": 104},
         ),
+        # each model at four shares of the GPUs' memory, and a table of its own
+        (
+            "studies/memory",
+            {"all": 1, "study_config": 1, "build_sandbox": 1, "download": 39, "unpack": 6, "queries": 2, "parquet": 2}
+            | {"base_model": 2, "preflight": 2, "memory_probe": 8, "memory_table": 1},
+        ),
         # no test split
         (
             "real_rows",

@@ -18,6 +18,7 @@ from planner_r1.files import read_lines
 from planner_r1.training import process
 from planner_r1.training.evaluate import EvaluateSpec, evaluate_checkpoint
 from planner_r1.training.launch import TrainSpec, train
+from planner_r1.training.memory_probe import out_of_memory
 
 pytestmark = pytest.mark.slow
 
@@ -240,3 +241,10 @@ def test_a_validation_during_training_is_recorded_by_episode(uninterrupted, stud
     expected = [(step, q.idx) for step in (0, 3, 4, 5) for q in study.validation_queries]
     assert [(line["step"], line["idx"]) for line in lines] == expected
     assert all(line["text"].startswith("system") for line in lines)
+
+
+def test_a_log_of_a_run_that_went_well_or_was_killed_speaks_of_no_lack_of_memory(uninterrupted, interrupted):
+    logs = [log for run in (uninterrupted, interrupted) for log in run.work.glob("verl.*.log")]
+    assert len(logs) >= 4
+    for log in logs:
+        assert out_of_memory(log.read_text(encoding="utf-8", errors="replace")) is None, log

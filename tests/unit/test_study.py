@@ -65,7 +65,7 @@ def test_defaults_are_filled_and_the_argument_is_left_alone():
     assert study.warm_start("a")["layers"] == 3 and study.warm_start("a")["hidden_size"] == 128
     assert study.warm_start("b") is None and study.model_path("b") == "weights/b"
     assert Study.from_config(study.config).config == study.config
-    assert set(study.config) == set(load_schema()["properties"])
+    assert set(study.config) == {k for k, sub in load_schema()["properties"].items() if sub["default"] is not None}
 
 
 def test_runs_phases_and_checkpoints():
@@ -108,6 +108,15 @@ def test_a_regime_says_which_models_seeds_and_overrides_it_has():
 def test_an_object_of_phases_alone_is_the_list():
     written = {name: {"phases": phases} for name, phases in MINIMAL["regimes"].items()}
     assert Study.from_config(changed(regimes=written)).runs == Study.from_config(changed()).runs
+
+
+def test_a_study_of_memory_probes_each_model_at_each_share():
+    study = Study.from_config(changed(regimes={}, memory={"shares": [0.6, 0.85]}, seeds=[3]))
+    assert [probe.name for probe in study.probes] == ["a/share0.6", "a/share0.85", "b/share0.6", "b/share0.85"]
+    settings = study.probe_settings("a", 0.85)
+    assert settings["overrides"] == {"actor_rollout_ref.rollout.gpu_memory_utilization": 0.85}
+    assert settings["phases"] == [{"weights": "stage1", "steps": 3}] and settings["seed"] == 3
+    assert Study.from_config(changed()).probes == ()
 
 
 def test_a_study_may_evaluate_untrained_models_only():
@@ -175,6 +184,8 @@ def test_a_study_of_files():
             {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1, "b": 1}}], "models": ["a"]}}},
             "regimes.s.phases[0].steps.b: no such model in this regime (a)",
         ),
+        ({"memory": {}}, "memory: a study of memory has no regimes, but this one has 'stage1'"),
+        ({"memory": {"shares": [1.0]}, "regimes": {}}, "memory.shares[0]: 1.0 is greater than or equal"),
         ({"evaluation": {"checkpoints": [400]}}, "evaluation.checkpoints[0]: step 400 lies beyond"),
         ({"evaluation": {"checkpoints": [25]}}, "evaluation.checkpoints[0]: step 25 is not saved"),
         ({"evaluation": {"checkpoints": "all"}}, "evaluation.checkpoints: "),

@@ -65,6 +65,18 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Probe:
+    """A few steps of training a model with a share of the GPUs' memory given to the rollout engine."""
+
+    model: str
+    share: float
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}/share{self.share:g}"
+
+
+@dataclass(frozen=True)
 class Checkpoint:
     """The weights of a run after a step; of the untrained model under regime `base`, seed 0, step 0."""
 
@@ -312,6 +324,24 @@ class Study:
             "overrides": self.regime_overrides(regime),
         }
 
+    @cached_property
+    def probes(self) -> tuple[Probe, ...]:
+        """Every probe of a study of memory; none of another."""
+        memory = self.config.get("memory")
+        return tuple(Probe(m, share) for m in self.trainable for share in memory["shares"]) if memory else ()
+
+    def probe_settings(self, model: str, share: float) -> dict:
+        """What makes a probe what it is, as plain values, like `train_settings`."""
+        steps = self.config["memory"]["steps"]
+        return {
+            "phases": [{"weights": "stage1", "steps": steps}],
+            "seed": self.seeds[0],
+            "save_every": steps,
+            "test_every": steps,
+            "backend": self.backend,
+            "overrides": self.overrides | {"actor_rollout_ref.rollout.gpu_memory_utilization": share},
+        }
+
     def export_steps(self, run: Run) -> list[int]:
         """The steps of a run whose weights are exported to be evaluated; the last one always is."""
         asked = self.config["evaluation"]["checkpoints"]
@@ -343,6 +373,8 @@ class Study:
             self._check_key_variable(model)
         for regime in self.regimes:
             self._check_regime(regime)
+        if self.config.get("memory") and self.regimes:
+            raise InputError(f"memory: a study of memory has no regimes, but this one has '{self.regimes[0]}'")
         self._check_checkpoints()
 
     def _check_key_variable(self, model: str) -> None:

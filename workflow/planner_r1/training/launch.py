@@ -166,17 +166,6 @@ class _Run:
 
     # ---- where the run stands ---------------------------------------------------------------------------------
 
-    def segments(self) -> list[Path]:
-        """The metrics of the segments so far, oldest first."""
-        return sorted(self.spec.work.glob("metrics.*.jsonl"), key=lambda p: int(p.name.split(".")[1]))
-
-    def metrics(self) -> dict[int, dict]:
-        """Metrics by step over all segments; of a step that was done twice, the later ones."""
-        merged: dict[int, dict] = {}
-        for path in self.segments():
-            merged |= {record["step"]: record["data"] for record in read_lines(path)}
-        return merged
-
     def trusted_step(self) -> int:
         """The newest step whose checkpoint, metrics and dumps are all whole, or the last one of a run that was whole
         once and may have lost its checkpoint since; 0 where there is none.
@@ -184,7 +173,7 @@ class _Run:
         verl saves the checkpoint before it validates, logs and dumps: a process killed in between leaves a checkpoint
         that would lose the step's metrics if it were resumed from.
         """
-        logged = self.metrics()
+        logged = logged_metrics(self.spec.work)
         whole = [s for s in checkpoints.complete_steps(self.checkpoints) if self._recorded(s, logged)]
         return max([*whole, self._finished_step()])
 
@@ -211,14 +200,14 @@ class _Run:
                 self._run_segment(done, end)
                 # verl can end with status 0 without a step, when it resumes at the end of an epoch (its issue 5725).
                 if (reached := self.trusted_step()) != end:
-                    log = self.log_path(len(self.segments()))
+                    log = log_path(self.spec.work, len(segments(self.spec.work)))
                     raise TrainingError(
                         f"verl ended without an error at step {reached} instead of {end}; the last lines of {log}:\n"
                         f"{tail(log)}"
                     )
 
     def _run_segment(self, done: int, end: int) -> None:
-        number = len(self.segments()) + 1
+        number = len(segments(self.spec.work)) + 1
         metrics = self.spec.work / f"metrics.{number}.jsonl"
         metrics.touch()
         config_path = self.spec.work / f"config.{number}.json"
@@ -235,7 +224,7 @@ class _Run:
             run_verl(
                 config_path,
                 work=self.spec.work,
-                log=self.log_path(number),
+                log=log_path(self.spec.work, number),
                 backend=self.spec.backend,
                 store=self.spec.store,
                 metrics=metrics,
@@ -262,13 +251,10 @@ class _Run:
         """Every segment with the seconds that it ran, to the last line of its log."""
         records = list(read_lines(self.spec.work / SEGMENTS))
         for record in records:
-            ended = self.log_path(record["number"]).stat().st_mtime
+            ended = log_path(self.spec.work, record["number"]).stat().st_mtime
             record["seconds"] = round(max(ended - record["started"], 0), 1)
             record["started"] = _utc(record["started"])
         return records
-
-    def log_path(self, segment: int) -> Path:
-        return self.spec.work / f"verl.{segment}.log"
 
     def config(self, done: int, end: int) -> DictConfig:
         """verl's configuration of the segment that goes from step `done` to step `end`."""
@@ -307,7 +293,7 @@ class _Run:
 
     def write_outputs(self) -> Path:
         """Write metrics, validations and checkpoints, then the manifest. The last step must have been reached."""
-        spec, logged = self.spec, self.metrics()
+        spec, logged = self.spec, logged_metrics(self.spec.work)
         if self.trusted_step() != spec.last_step:
             raise TrainingError(f"{spec.name}: at step {self.trusted_step()} instead of {spec.last_step}")
         if missing := [step for step in range(1, spec.last_step + 1) if step not in logged]:
@@ -359,6 +345,24 @@ class _Run:
             checkpoints.prune(self.checkpoints, keep=1)
         else:
             shutil.rmtree(self.checkpoints, ignore_errors=True)
+
+
+def segments(work: Path) -> list[Path]:
+    """The metrics of the segments so far, oldest first."""
+    return sorted(work.glob("metrics.*.jsonl"), key=lambda p: int(p.name.split(".")[1]))
+
+
+def logged_metrics(work: Path) -> dict[int, dict]:
+    """Metrics by step over all segments; of a step that was done twice, the later ones."""
+    merged: dict[int, dict] = {}
+    for path in segments(work):
+        merged |= {record["step"]: record["data"] for record in read_lines(path)}
+    return merged
+
+
+def log_path(work: Path, segment: int) -> Path:
+    """verl's log of a segment, numbered from 1."""
+    return work / f"verl.{segment}.log"
 
 
 def common_values(
