@@ -16,9 +16,9 @@ SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
         ("smoke", SYNTHETIC | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}),
         # 2 models x 4 regimes x 3 seeds, and two base models
         ("laptop", SYNTHETIC | {"base_model": 2, "train_run": 24, "evaluate_checkpoint": 26, "score": 26}),
-        # 2 models x 4 regimes x 5 seeds, step 500 of one regime's longer runs and two base models, on two splits. Neither
-        # data nor weights are here: three files of queries, the database's archive with six members, 12 files of
-        # Qwen3-8B, 24 of Qwen3-32B
+        # 2 models x 4 regimes x 5 seeds, step 500 of one regime's longer runs and two base models, on two splits.
+        # Neither data nor weights are here: three files of queries, the database's archive with six members, 12 files
+        # of Qwen3-8B, 24 of Qwen3-32B
         (
             "paper",
             ONCE
