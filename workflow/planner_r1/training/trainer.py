@@ -35,6 +35,8 @@ class PlannerTrainer(PPOTrainerSync):
             self._check_prompts()  # torch's words for a data set without a row do not say why it has none
             raise
         self._check_prompts()
+        if "planner_r1" in self.config:  # a training run, not an evaluation
+            self.config.actor_rollout_ref.actor.optim.total_training_steps = self.config.planner_r1.last_step
 
     def _check_prompts(self) -> None:
         """Refuse a limit that leaves out validation prompts, or too many for a step of training."""
