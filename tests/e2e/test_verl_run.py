@@ -15,7 +15,7 @@ import pytest
 from helpers.tiny_model import make_tiny_study
 from planner_r1.agent.episodes import END_REASONS, SUB_REWARDS
 from planner_r1.files import read_lines
-from planner_r1.training import process
+from planner_r1.processes import marked
 from planner_r1.training.evaluate import EvaluateSpec, evaluate_checkpoint
 from planner_r1.training.launch import TrainSpec, train
 from planner_r1.training.memory_probe import out_of_memory
@@ -174,8 +174,8 @@ def segments_of(made):
 
 
 def test_nothing_of_a_run_is_left_running(uninterrupted, interrupted):
-    assert process._marked(uninterrupted.work) == []
-    assert process._marked(interrupted.work) == []
+    assert marked(uninterrupted.work) == []
+    assert marked(interrupted.work) == []
 
 
 def test_an_export_is_a_model_that_others_load(uninterrupted, study):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from planner_r1.errors import InputError
+from planner_r1.processes import MARK, TAIL_LINES, end_all, marked
 from planner_r1.training import process
 
 FOREVER = (
@@ -20,7 +21,7 @@ DEADLINE = 60  # seconds; a loaded machine is slow, a process that never ends is
 
 
 def start(code, mark):
-    environment = {**os.environ, process.MARK: str(mark)} if mark else dict(os.environ)
+    environment = {**os.environ, MARK: str(mark)} if mark else dict(os.environ)
     command = [sys.executable, "-c", code]
     child = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True, start_new_session=True)
     assert child.stdout.readline() == "up\n"
@@ -40,7 +41,7 @@ def children():
 def test_only_processes_with_the_mark_of_the_folder_are_ended(tmp_path, children):
     marked, other, unmarked = (start(FOREVER, m) for m in (tmp_path / "work", tmp_path / "work2", None))
     children += [marked, other, unmarked]
-    process.end_all(tmp_path / "work")
+    end_all(tmp_path / "work")
     assert marked.wait(DEADLINE) == -signal.SIGKILL
     assert other.poll() is None
     assert unmarked.poll() is None
@@ -59,7 +60,7 @@ def test_a_detached_child_of_a_dead_parent_is_found(tmp_path, children):
     children.append(parent)
     orphan = int(parent.stdout.readline())
     parent.wait(DEADLINE)
-    process.end_all(tmp_path)
+    end_all(tmp_path)
     deadline = time.monotonic() + DEADLINE
     while alive(orphan) and time.monotonic() < deadline:  # a killed process is not gone at once
         time.sleep(0.01)
@@ -100,7 +101,7 @@ def test_a_failure_shows_the_end_of_the_log(tmp_path, fake_package):
         run_fake_verl(tmp_path, code)
     lines = str(error.value).splitlines()
     assert lines[-1] == "it broke"
-    assert len(lines) == process.TAIL_LINES + 1
+    assert len(lines) == TAIL_LINES + 1
 
 
 def test_the_environment_names_store_metrics_and_a_short_temporary_folder(tmp_path, fake_package):
@@ -121,7 +122,7 @@ def test_what_is_called_meanwhile_may_stop_everything(tmp_path, fake_package):
 
     with pytest.raises(KeyboardInterrupt):
         run_fake_verl(tmp_path, FOREVER, while_running=stop)
-    assert process._marked(tmp_path / "work") == []
+    assert marked(tmp_path / "work") == []
 
 
 def test_sigterm_ends_the_launcher_and_what_it_started(tmp_path, fake_package):
@@ -141,7 +142,7 @@ def test_sigterm_ends_the_launcher_and_what_it_started(tmp_path, fake_package):
         time.sleep(0.05)
     launcher.terminate()
     assert launcher.wait(DEADLINE) == 128 + signal.SIGTERM
-    assert process._marked(tmp_path / "work") == []
+    assert marked(tmp_path / "work") == []
 
 
 def test_several_nodes_are_refused_outside_a_job(tmp_path, fake_package, monkeypatch):

@@ -24,11 +24,12 @@ from planner_r1.console import duration, say
 from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.files import locked, read_lines, write_lines
+from planner_r1.processes import end_all, tail
 from planner_r1.reward import STAGES
 from planner_r1.training import checkpoints, manifest
 from planner_r1.training.config import BACKENDS, compose_config, save_config
 from planner_r1.training.episodes import read_dump
-from planner_r1.training.process import TrainingError, end_all, run_verl, tail
+from planner_r1.training.process import TrainingError, run_verl
 from planner_r1.training.progress import MetricsFollower, Progress
 from planner_r1.training.rows import prompt_template_hash, row_count
 from planner_r1.training.verl_files import AGENT_LOOP, write_agent_loop_config, write_tool_config

@@ -1,9 +1,8 @@
 """verl in a process group of its own, of which nothing outlives the call.
 
 Where `trainer.nnodes` is more than one, verl runs below `srun`, which starts one Ray node a node of the SLURM job
-(ray_cluster.py); otherwise it starts a Ray of its own on this machine. Ray starts daemons and workers in sessions of
-their own, so a process group does not hold them. All of them inherit the environment, in which the work folder stands
-as a mark: that is how they are found, and only they.
+(ray_cluster.py); otherwise it starts a Ray of its own on this machine. All of them carry the mark of the work folder, by
+which they are found (processes.py).
 """
 
 from __future__ import annotations
@@ -12,10 +11,8 @@ import contextlib
 import os
 import secrets
 import shutil
-import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -24,13 +21,12 @@ from omegaconf import DictConfig
 from planner_r1 import environments
 from planner_r1.environments import ACTIVE, Environment
 from planner_r1.errors import InputError
+from planner_r1.processes import MARK, end_all, signals_as_exceptions, tail
 from planner_r1.training.config import load_config
 
-MARK = "PLANNER_R1_WORK"
 POLL_SECONDS = 0.5
 SRUN = "srun"
 SRUN_SECONDS = 20  # the tasks' own clean-up takes up to ten
-TAIL_LINES = 40
 # A Unix socket's path has at most 107 characters and Ray appends about 65 to its temporary folder.
 LONGEST_TEMPORARY_FOLDER = 30
 
@@ -57,7 +53,7 @@ def run_verl(
         InputError: the environment has no Python, or several nodes are asked for outside a SLURM job.
         TrainingError: it ended with another status than 0.
     """
-    with _temporary_folder(work) as temporary, _signals_as_exceptions():
+    with _temporary_folder(work) as temporary, signals_as_exceptions():
         place = environments.environment(environment)
         variables = _variables(work, backend, store, metrics, temporary) | place.variables
         command = _command(config.resolve(), work, place)
@@ -79,19 +75,6 @@ def run_verl(
             process.wait()
     if process.returncode != 0:
         raise TrainingError(f"verl ended with status {process.returncode}; the last lines of {log}:\n{tail(log)}")
-
-
-def end_all(work: Path) -> None:
-    """Kill every process that was started for a work folder, also by an earlier call that was itself killed."""
-    while pids := _marked(work):  # one of them may have started another meanwhile
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-
-
-def tail(log: Path, lines: int = TAIL_LINES) -> str:
-    """The last lines of a log."""
-    return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
 
 
 def _command(config: Path, work: Path, place: Environment) -> list[str]:
@@ -179,37 +162,3 @@ def _temporary_folder(work: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(path, ignore_errors=True)
         note.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def _signals_as_exceptions() -> Iterator[None]:
-    """Turn SIGTERM into SystemExit, so that the processes below are ended; Ctrl-C already is an exception."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread may set handlers
-        yield
-        return
-
-    def leave(number, frame):
-        raise SystemExit(128 + number)
-
-    previous = signal.signal(signal.SIGTERM, leave)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, previous)
-
-
-def _marked(work: Path) -> list[int]:
-    """The living processes that carry the mark of a work folder, without this one."""
-    mark = f"{MARK}={work.resolve()}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with contextlib.suppress(OSError):
-            if mark in (entry / "environ").read_bytes().split(b"\0") and not _is_zombie(entry):
-                found.append(int(entry.name))
-    return found
-
-
-def _is_zombie(process: Path) -> bool:
-    return (process / "stat").read_text().rpartition(")")[2].split()[0] in "ZX"

@@ -25,8 +25,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner_r1.processes import tail
 from planner_r1.training.checkpoints import write_atomically
-from planner_r1.training.process import short_temporary_folder, tail
+from planner_r1.training.process import short_temporary_folder
 
 PR_SET_CHILD_SUBREAPER = 36
 POLL_SECONDS = 0.5
