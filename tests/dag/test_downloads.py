@@ -12,8 +12,7 @@ import zipfile
 import pytest
 import yaml
 
-from dag.conftest import STUB
-from helpers.checkout import copy_repository
+from helpers.checkout import STUB, copy_repository
 from helpers.file_server import cut_off, file_server, held, status
 from planner_r1.study import DATABASE_FILES
 

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from dag.conftest import STUB
 
 from helpers.checkout import Copy, copy_repository
 
@@ -17,12 +16,9 @@ def on_gpus_finished(tmp_path_factory) -> Copy:
     """A copy whose quick study, on GPUs by its configuration, has been run to its end by stubs."""
     copy = copy_repository(tmp_path_factory.mktemp("gpus"))
     copy.change_study(on_gpus)
-    for script in (copy.folder / "workflow" / "scripts").glob("*.py"):
-        script.write_text(f'"""{script.stem}"""\n{STUB}', encoding="utf-8")
     rule = copy.folder / "workflow" / "rules" / "preflight.smk"
     rule.write_text(rule.read_text().replace("{sys.executable} -m planner_r1", "echo"), encoding="utf-8")
-    done = copy.snakemake("--cores", "2", "all")
-    assert done.returncode == 0, done.stderr
+    copy.finish_by_stubs()
     return copy
 
 
@@ -73,3 +69,21 @@ def test_it_hides_no_changed_key(on_gpus_finished):
     assert (planned["train_run"], planned["evaluate_checkpoint"]) == (1, 1)
     assert "base_model" not in planned
     (copy.folder / "config" / "quick.yaml").write_text(kept, encoding="utf-8")
+
+
+def test_a_fault_is_shown_and_stops_what_depends_on_it(tmp_path):
+    copy = copy_repository(tmp_path)
+    # no environment of this project holds both Snakemake and the trainer's set for GPUs
+    copy.change_study(on_gpus)
+    manifest = tmp_path / "results" / "quick" / "models" / "tiny" / "MANIFEST.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text("{}", encoding="utf-8")
+    target = "results/quick/preflight/tiny.txt"
+    done = copy.snakemake("--cores", "1", target, "--allowed-rules", "preflight")
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and not (tmp_path / target).exists()
+    # all faults, in the terminal and in the log
+    log = (tmp_path / "results" / "quick" / "logs" / "preflight" / "tiny.log").read_text(encoding="utf-8")
+    for fault in ("FAIL  weights of tiny", "FAIL  environment: 'active' has sglang missing"):
+        assert fault in said and fault in log
+    assert "Traceback" not in said

@@ -10,6 +10,7 @@ from pathlib import Path
 import yaml
 
 REPOSITORY = Path(__file__).resolve().parents[2]
+STUB = "for file in snakemake.output:\n    with open(file, 'w') as f:\n        f.write('made by a stub')\n"
 
 
 class Copy:
@@ -31,6 +32,13 @@ class Copy:
             assert "Nothing to be done" in done.stdout + done.stderr, done.stdout + done.stderr
             return {}
         return {line.split()[0]: int(line.split()[1]) for line in table[1].splitlines()}
+
+    def finish_by_stubs(self) -> None:
+        """Run the default study to its end with scripts that only write their outputs."""
+        for script in (self.folder / "workflow" / "scripts").glob("*.py"):
+            script.write_text(f'"""{script.stem}"""\n{STUB}', encoding="utf-8")
+        done = self.snakemake("--cores", "2", "all")
+        assert done.returncode == 0, done.stderr
 
     def change_study(self, change: Callable[[dict], object], to: str = "quick") -> None:
         """Write config/`to`.yaml: the quick study after `change`."""

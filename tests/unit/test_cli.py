@@ -228,7 +228,7 @@ def test_world_can_be_used_at_once(run, tmp_path):
     assert status == 2 and "'cities'" in err
 
 
-@pytest.mark.parametrize("command", ["score", "tool", "submission", "world"])
+@pytest.mark.parametrize("command", ["score", "tool", "submission", "world", "cost", "preflight"])
 def test_help_teaches_with_an_example(run, command):
     status, out, _ = run(command, "--help")
     assert status == 0 and f"planner-r1 {command}" in out.split("Options:")[0].split("Usage:")[1].partition("\n")[2]

@@ -272,7 +272,7 @@ def _print_bill(bill, rows) -> None:
             table.add_section()
         amounts = (shown(name, getattr(row, name)) for name in used)
         table.add_row(row.model, row.what, f"{row.jobs:,}", f"{row.steps:,}" if row.steps else "", *amounts)
-    Console(highlight=False).print(table)
+    Console(highlight=False, width=max(Console().width, 150)).print(table)
     print("unmarked: measured; ≈ reckoned from measured runs of the model; ~ from assumptions (`cost` in the study)")
     print("hours: one job after the other; disk: what stays; trained tokens and FLOPs: the updates of the policy alone")
     for model, size in bill.peak_disk().items():

@@ -42,10 +42,9 @@ def check_disk(subject: Subject) -> Iterator[Result]:
     free = shutil.disk_usage(_existing(subject.folder)).free
     said = f"{len(besides)} runs to come take up to {need / 1e9:,.1f} GB"
     if need > free:
-        more = (
-            "fewer jobs at a time (the profile's `jobs`), training.keep_checkpoint: false, or a link to a larger disk"
-        )
-        yield fail("disk", f"{said}, {free / 1e9:,.1f} GB are free in {subject.folder}; {more} helps")
+        helps = ["a link to a larger disk", "fewer jobs at a time (the profile's `jobs`)"]
+        helps += ["training.keep_checkpoint: false"] if keeps else []
+        yield fail("disk", f"{said}, {free / 1e9:,.1f} GB are free in {subject.folder}; {' or '.join(helps)} helps")
     else:
         yield ok("disk", f"{said}, {free / 1e9:,.1f} GB are free")
 

@@ -9,15 +9,15 @@ from pathlib import Path
 import yaml
 
 from planner_r1.errors import InputError
-from planner_r1.preflight.result import Result, Subject, fail, ok
+from planner_r1.preflight.result import Result, Subject, fail, ok, warn
 from planner_r1.training.manifest import PACKAGES, versions
 
 PINS = Path(__file__).resolve().parents[3] / "envs" / "pins.yaml"
 
 
 def check_installed(subject: Subject) -> Iterator[Result]:
-    """Python and the packages that determine a run have the versions of envs/pins.yaml, in the study's environment."""
-    environment, check = subject.study.environment, f"environment {subject.study.environment}"
+    """The packages that determine a run have the versions of envs/pins.yaml, in the environment of the study."""
+    environment, check = subject.study.environment, "environment"
     try:
         found = {_normal(name): version for name, version in versions(environment).items()}
     except InputError as error:
@@ -34,11 +34,12 @@ def check_installed(subject: Subject) -> Iterator[Result]:
         if found.get(name, "").partition("+")[0] != version
     ]
     if found["python"].rpartition(".")[0] != pins["python"]:
-        wrong.append(f"Python {found['python']} (pinned: {pins['python']})")
+        yield warn(check, f"Python {found['python']}, the lock was made for {pins['python']}")
     if wrong:
-        yield fail(check, f"{', '.join(wrong)}; envs/README.md says how to make the {kind} environment and name it")
+        how = f"envs/README.md says how to make the {kind} environment and name it"
+        yield fail(check, f"'{environment}' has {', '.join(wrong)}; {how}")
     else:
-        yield ok(check, f"Python {found['python']}, {', '.join(f'{name} {found[name]}' for name in wanted)}")
+        yield ok(check, f"'{environment}' has {', '.join(f'{name} {found[name]}' for name in wanted)}")
 
 
 def _normal(name: str) -> str:
