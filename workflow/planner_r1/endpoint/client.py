@@ -14,7 +14,7 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -23,6 +23,9 @@ import openai
 from planner_r1.endpoint.ledger import Ledger, Usage
 from planner_r1.errors import InputError
 
+# Keys of an endpoint that say where and how fast a model is asked, and not what: a server may come back elsewhere.
+TRANSPORT = ("name", "url", "api_key_env", "timeout", "concurrency", "retries")
+TRANSPORT += ("requests_per_minute", "tokens_per_minute", "price")
 TRANSIENT = (408, 409, 425, 429)  # and every 5xx
 LONGEST_BACK_OFF = 60.0  # seconds between two tries
 LONGEST_HOLD = 600.0  # seconds that a service may ask to wait
@@ -106,6 +109,10 @@ class Endpoint:
         values = {name: getattr(self, name) for name in ("temperature", "top_p", "seed", "reasoning_effort")}
         return {name: value for name, value in values.items() if value is not None}
 
+    def question(self) -> dict[str, Any]:
+        """The model and how it is asked: what makes a reply what it is, wherever the model may be."""
+        return {key: value for key, value in asdict(self).items() if key not in TRANSPORT}
+
 
 @dataclass(frozen=True)
 class Reply:
@@ -187,6 +194,7 @@ class Client:
         *,
         tools: Sequence[Mapping[str, Any]] | None = None,
         max_tokens: int | None = None,
+        seed: int | None = None,
         label: Mapping[str, Any] | None = None,
     ) -> Reply:
         """Ask for one turn.
@@ -194,6 +202,7 @@ class Client:
         Args:
             tools: schemas of functions that the model may call.
             max_tokens: the longest reply; the endpoint's own `max_tokens` counts where it is less.
+            seed: of the sampling, instead of the endpoint's own.
             label: what the request is about, for the ledger.
 
         Raises:
@@ -201,7 +210,7 @@ class Client:
             Fault: no answer after all retries.
             PromptTooLong, Filtered: the service will not answer.
         """
-        request = self._request(messages, tools, max_tokens)
+        request = self._request(messages, tools, max_tokens, seed)
         entry = {**(label or {}), "model": self.endpoint.model}
         async with self._places:
             started, problems = self._clock(), []
@@ -230,13 +239,14 @@ class Client:
                 if request["extra_body"].pop(self.endpoint.max_tokens_parameter, None) is None:
                     raise
 
-    def _request(self, messages, tools, max_tokens: int | None) -> dict[str, Any]:
+    def _request(self, messages, tools, max_tokens: int | None, seed: int | None) -> dict[str, Any]:
         body = dict(self.endpoint.extra_body)
         limits = [limit for limit in (self.endpoint.max_tokens, max_tokens) if limit is not None]
         if limits:
             body[self.endpoint.max_tokens_parameter] = min(limits)
         request = {"model": self.endpoint.model, "messages": _sound(messages), **self.endpoint.sampling()}
         request["extra_body"] = body
+        request |= {} if seed is None else {"seed": seed}
         return request | ({"tools": tools} if tools else {})
 
     async def _try(self, request: dict[str, Any]) -> Reply:

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import json
 import os
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -19,10 +18,11 @@ from typing import Any
 from planner_r1.agent.episodes import SUB_REWARDS, episode_line
 from planner_r1.agent.limits import Limits
 from planner_r1.agent.prompt import render_messages
-from planner_r1.console import duration, say
+from planner_r1.console import say
 from planner_r1.endpoint.agent_loop import Episode
 from planner_r1.endpoint.client import Client, Endpoint, Fault
 from planner_r1.endpoint.ledger import Ledger, Price
+from planner_r1.endpoint.pool import Progress, ask_all
 from planner_r1.errors import InputError
 from planner_r1.files import add_line, locked, open_lines, read_lines, write_lines
 from planner_r1.queries import Query, load_queries
@@ -31,10 +31,6 @@ from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 
 EPISODES, FAULTS, LEDGER = "episodes.jsonl", "faults.jsonl", "requests.jsonl"
-# Keys of an endpoint that say where and how fast a model is asked, and not what: a server may come back elsewhere.
-TRANSPORT = ("name", "url", "api_key_env", "timeout", "concurrency", "retries")
-TRANSPORT += ("requests_per_minute", "tokens_per_minute", "price")
-SECONDS_BETWEEN_LINES = 10
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,6 @@ class _Evaluation:
         path = work / EPISODES
         self._done = {e["idx"]: e for e in read_lines(path)} if path.is_file() else {}
         self._faults: list[dict] = []
-        self._faults_in_a_row = 0
-        self._started = self._last_line = time.monotonic()
         self._before = len(self._done)
 
     async def play_all(self, queries: Sequence[Query]) -> None:
@@ -105,37 +99,25 @@ class _Evaluation:
         self._report(f"{self._name}: {len(queries)} queries{kept}, asking {self._spec.endpoint.url}")
         if not missing:
             return
-        waiting = iter(missing)
+        progress = Progress(self._name, "episodes", len(queries), self._before, self._ledger, self._report)
         with open_lines(self._work / EPISODES) as file:
             async with Client(self._spec.endpoint, self._ledger) as client:
 
-                async def player() -> None:
-                    for query in waiting:
-                        if self._gives_up:
-                            return
-                        await self._play(client, query, file, len(queries))
+                async def play(query: Query) -> None:
+                    add_line(file, await self._play(client, query))
+                    progress.show(len(self._done))
 
-                try:
-                    async with asyncio.TaskGroup() as group:
-                        for _ in range(min(self._spec.endpoint.concurrency, len(missing))):
-                            group.create_task(player())
-                except ExceptionGroup as several:
-                    raise several.exceptions[0] from None
+                await ask_all(missing, play, min(self._spec.endpoint.concurrency, len(missing)), self._note)
 
-    async def _play(self, client: Client, query: Query, file, total: int) -> None:
+    async def _play(self, client: Client, query: Query) -> dict:
         episode = Episode(client, self._toolbox, self._spec.limits, self._openings[query.idx])
-        try:
-            record = await episode.play({"idx": query.idx, "split": self._spec.split})
-        except Fault as fault:
-            self._faults.append({"idx": query.idx, "fault": str(fault)})
-            self._faults_in_a_row += 1
-            self._report(f"{self._name}: query {query.idx} has no episode: {fault}")
-            return
-        self._faults_in_a_row = 0
-        line = self._line(query, record)
-        add_line(file, line)
+        line = self._line(query, await episode.play({"idx": query.idx, "split": self._spec.split}))
         self._done[query.idx] = line
-        self._show_progress(total)
+        return line
+
+    def _note(self, query: Query, fault: Fault) -> None:
+        self._faults.append({"idx": query.idx, "fault": str(fault)})
+        self._report(f"{self._name}: query {query.idx} has no episode: {fault}")
 
     def _line(self, query: Query, record: dict) -> dict:
         sub = None if query.hidden else sub_rewards(record["answer"], query, self._store)
@@ -146,22 +128,6 @@ class _Evaluation:
             None if sub is None else {name: float(sub.parts()[name]) for name in SUB_REWARDS},
             None if sub is None else float(reward(sub, STAGES["stage1"])),
         )
-
-    @property
-    def _gives_up(self) -> bool:
-        """Whether the service seems to be down: as many faults in a row as are asked at once, and at least three."""
-        return self._faults_in_a_row >= max(self._spec.endpoint.concurrency, 3)
-
-    def _show_progress(self, total: int) -> None:
-        now, done = time.monotonic(), len(self._done)
-        if now - self._last_line < SECONDS_BETWEEN_LINES and done < total:
-            return
-        self._last_line = now
-        pace = (now - self._started) / (done - self._before)
-        totals = self._ledger.totals()
-        cost = "unknown" if totals["cost"] is None else f"{totals['cost']:.2f} {totals['currency']}"
-        left = duration(pace * (total - done))
-        self._report(f"{self._name}: {done}/{total} episodes, cost so far {cost}, {left} left")
 
     @property
     def _name(self) -> str:
@@ -189,7 +155,6 @@ class _Evaluation:
 
 def _fingerprint(spec: EndpointSpec, openings: Mapping[int, Any]) -> str:
     """Names what makes an episode what it is: the model and how it is asked, the limits, prompts, tools and sandbox."""
-    asked = {key: value for key, value in asdict(spec.endpoint).items() if key not in TRANSPORT}
     store = json.loads((spec.store / "store.json").read_text(encoding="utf-8"))["sha256"]
-    what = [spec.split, asked, asdict(spec.limits), sorted(openings.items()), TOOL_SCHEMAS, store]
+    what = [spec.split, spec.endpoint.question(), asdict(spec.limits), sorted(openings.items()), TOOL_SCHEMAS, store]
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]
