@@ -261,7 +261,9 @@ def _print_bill(bill, rows) -> None:
         value = amount.value / units.get(name, 1)
         if value == 0:
             return ""
-        return marks[amount.source.name] + (f"{value:.1e}" if name == "flops" else f"{value:,.{value < 10:d}f}")
+        return marks[amount.source.name] + (
+            f"{value:.1e}" if name == "flops" else f"{value:,.0f}" if value >= 10 else f"{value:.2g}"
+        )
 
     used = [name for name in AMOUNTS if any(getattr(row, name).value != 0 for row in rows)]
     table = Table("model", "regime", "jobs", "steps")

@@ -193,7 +193,9 @@ class Bill:
             return Amount(None, Source.assumed)
         # as if all episodes were equally long, which takes the least attention
         number = episodes * run.steps
-        return Amount(number * training_flops(shape, [trained.value / number]), Source.assumed)
+        return Amount(
+            number * training_flops(shape, [trained.value / number]), max(trained.source, Source.extrapolated)
+        )
 
     def _kept(self, run: Run) -> Amount:
         shape = self.shape(run.model)
@@ -242,7 +244,8 @@ class Bill:
 
     def _row(self, model: str, what: str, machine: Machine, jobs: int, steps: int, seconds: Amount, **volumes) -> Row:
         hours = seconds.times(1 / 3600)
-        gpu_hours = hours.times(machine.gpus if self.study.backend == "gpu" else 0)
+        on_gpus = self.study.backend == "gpu"
+        gpu_hours = hours.times(machine.gpus if on_gpus else 0)
         none = Amount()
         return Row(
             model=model,
@@ -252,7 +255,7 @@ class Bill:
             hours=hours,
             gpu_hours=gpu_hours,
             node_hours=hours.times(machine.nodes),
-            price=gpu_hours.times(self.assumed.get("gpu_hour")),
+            price=gpu_hours.times(self.assumed.get("gpu_hour") if on_gpus else 0),
             disk=volumes.get("disk", none),
             generated_tokens=volumes.get("generated", none),
             trained_tokens=volumes.get("trained", none),
