@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated
 
 import typer
 
+from planner_r1.ood.multi_if import scoring as multi_if_scoring
 from planner_r1.ood.natural_plan.scoring import TASKS, load_tasks, read_answers, score
 from planner_r1.ood.tau_bench import scoring as tau_bench_scoring
 from planner_r1.ood.tau_bench.data import Benchmark
@@ -48,6 +50,35 @@ def natural_plan(
     print(f"{out}: {len(records)} answers to {task.value}: {100 * exact:.1f}% exact match, {100 * valid:.1f}% valid")
     if unknown := sum(record["valid"] is None for record in records):
         print(f"validity unknown for {unknown}: their prompts do not state the constraints in the suite's wording")
+
+
+@suite_score.command("multi_if")
+def multi_if(
+    answers: Annotated[Path, typer.Option(help="JSON lines with key, turn, instruction_id_list, kwargs and response.")],
+    out: Annotated[
+        Path, typer.Option(help="Where the verdicts go, one JSON line an answer, in the order of --answers.")
+    ],
+):
+    """Score replies to Multi-IF, and print the accuracies of each turn.
+
+    \b
+    planner-r1 suite-score multi_if --answers answers.jsonl --out verdicts.jsonl
+
+    Each line of --answers has key, of the conversation; turn, 1 to 3; instruction_id_list and kwargs, what the reply
+    is to follow: as in the data file, or as lists of names and of objects; and response, text or null. The same key
+    and turn may come more than once.
+
+    Each line of --out has key, turn, and strict and loose, the official verdicts: a truth value an instruction.
+    """
+    check_output(out, answers)
+    records = [multi_if_scoring.score(answer) for answer in multi_if_scoring.read_answers(answers)]
+    write_lines(out, records)
+    print(f"{out}: {len(records)} replies to Multi-IF")
+    rates = multi_if_scoring.accuracies(records)
+    for turn, rate in rates.items():
+        named = ", ".join(f"{name.replace('_', ' ')} {100 * value:.1f}%" for name, value in rate.items())
+        print(f"turn {turn}: {named}")
+    print(f"mean of the turns: {100 * fmean(rate['mean'] for rate in rates.values()):.1f}%")
 
 
 @suite_score.command("tau_bench")
