@@ -10,17 +10,14 @@ before, and what lies beyond the episode's tokens is cut off the last turn in pr
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from planner_r1.agent import episodes, hermes
 from planner_r1.agent.limits import Limits
 from planner_r1.agent.trajectories import call_text
 from planner_r1.agent.turns import ToolCall, end_reason, error_reply, has_answer, read_tool_calls, surplus_reply
+from planner_r1.endpoint.calls import assistant_message, native_calls
 from planner_r1.endpoint.client import Client, Filtered, PromptTooLong, Reply, guessed_tokens
 from planner_r1.sandbox.tools import FUNCTIONS, TOOL_SCHEMAS, Toolbox
 
@@ -95,17 +92,14 @@ class Episode:
         out_of_turns = self._limits.out_of_turns(self._turns, self._rounds)
         reason = end_reason(self._turn, calls, out_of_tokens=out_of_tokens, out_of_turns=out_of_turns)
         if reason is None:
-            self._messages.append(_assistant_message(reply, calls))
+            self._messages.append(assistant_message(reply, calls))
             self._answer_calls(calls)
             self._rounds += 1
         return reason
 
     def _read_calls(self, reply: Reply) -> list[ToolCall]:
         if self._native and reply.tool_calls:
-            ids = [call.get("id") for call in reply.tool_calls]
-            if len({id_ for id_ in ids if isinstance(id_, str) and id_}) < len(ids):
-                ids = [f"call_{self._turns}_{i}" for i in range(len(ids))]
-            return [_native_call(call, id_) for call, id_ in zip(reply.tool_calls, ids, strict=True)]
+            return native_calls(reply, self._turns)
         return read_tool_calls(reply.text)
 
     def _answer_calls(self, calls: Sequence[ToolCall]) -> None:
@@ -164,41 +158,6 @@ class _Tokens:
 def _with_tools(opening: Sequence[dict]) -> list[dict]:
     system, *others = opening
     return [{**system, "content": hermes.system_text(system["content"], TOOL_SCHEMAS)}, *others]
-
-
-def _native_call(call: dict, id_: str) -> ToolCall:
-    """A call as the service hands it over. Arguments are JSON text there, and left as they are where they are not."""
-    function = call.get("function")
-    name = function.get("name") if isinstance(function, dict) else None
-    if not isinstance(name, str):
-        return ToolCall(error="The tool call names no tool.", id=id_)
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
-        with suppress(ValueError, RecursionError):  # the tool says what is wrong
-            arguments = json.loads(arguments)
-    return ToolCall(name=name, arguments=arguments, id=id_)
-
-
-def _assistant_message(reply: Reply, calls: Sequence[ToolCall]) -> dict[str, Any]:
-    """The turn as it goes back to the service. Services refuse a history whose arguments are no JSON object or whose
-    names are none; the reply to such a call says what was wrong with it."""
-    if calls[0].id is None:
-        return {"role": "assistant", "content": reply.text}
-    functions = [
-        {
-            "name": re.sub(r"[^\w-]", "_", call.name or "", flags=re.ASCII)[:64] or "_",
-            "arguments": json.dumps(call.arguments if isinstance(call.arguments, dict) else {}, ensure_ascii=False),
-        }
-        for call in calls
-    ]
-    return {
-        "role": "assistant",
-        "content": reply.text or None,
-        "tool_calls": [
-            {"id": call.id, "type": "function", "function": function}
-            for call, function in zip(calls, functions, strict=True)
-        ],
-    }
 
 
 def _whole_text(reply: Reply, calls: Sequence[ToolCall]) -> str:
