@@ -8,7 +8,7 @@ from snakemake.utils import min_version
 
 from planner_r1.downloads.sources import load_catalogue
 from planner_r1.errors import InputError
-from planner_r1.study import DATABASE_FILES, SPLITS, Study
+from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
 
 min_version("9.27")
 
@@ -62,6 +62,7 @@ include: "workflow/rules/data.smk"
 include: "workflow/rules/preflight.smk"
 include: "workflow/rules/train.smk"
 include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/ood.smk"
 include: "workflow/rules/paper.smk"
 include: "workflow/rules/memory.smk"
 

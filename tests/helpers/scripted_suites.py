@@ -25,11 +25,9 @@ def make_up_all(folder: Path, size: int = SIZE) -> dict[str, Path]:
 
 def spec(server, folders: dict[str, Path], tmp_path: Path, **more) -> AnswersSpec:
     """The suites of these folders, put to a scripted server."""
-    asked = {name: Asked(folder, tmp_path / "out" / name) for name, folder in folders.items()}
+    asked = {name: Asked(folder) for name, folder in folders.items()}
     endpoint = Endpoint("models.big.endpoint", server.url, "m", retries=0, concurrency=2)
-    return AnswersSpec(
-        **{"name": "big/base/seed0/step0", "model": endpoint, "suites": asked} | more, work=tmp_path / "w"
-    )
+    return AnswersSpec("big/base/seed0/step0", endpoint, asked, tmp_path / "w", tmp_path / "out", **more)
 
 
 def right(folders: dict[str, Path]):

@@ -44,9 +44,9 @@ def answers(tmp_path, suite):
 
 
 def scored(tmp_path, folders, suite, made_up=True):
-    out = tmp_path / "out" / suite
-    asked = json.loads((out / "asked.json").read_text())
-    return score_suite(suite, folders[suite], out / "answers.jsonl", asked, made_up)
+    out = tmp_path / "out"
+    asked = json.loads((out / "asked.json").read_text())[suite]
+    return score_suite(suite, folders[suite], out / suite / "answers.jsonl", asked, made_up)
 
 
 def test_the_metrics_are_the_columns_of_table_2():
@@ -174,7 +174,7 @@ def test_what_a_service_lacks_is_asked_again_and_never_wrong(folders, tmp_path, 
     with ScriptedEndpoint(script) as server:
         collect_answers(spec(server, chosen, tmp_path / "unharmed"), silent)
     assert answers(tmp_path, suite) == answers(tmp_path / "unharmed", suite)
-    costs = json.loads((tmp_path / "out" / suite / "asked.json").read_text())["costs"]["model"]
+    costs = json.loads((tmp_path / "out" / "asked.json").read_text())[suite]["costs"]["model"]
     assert (costs["requests"], costs["without_answer"]) == (REQUESTS[suite] + 1, 1)
 
 

@@ -31,10 +31,21 @@ DATABASE_FILES = (
     "googleDistanceMatrix/distance.csv",
     "background/citySet_with_states.txt",
 )
+# The files of each out-of-domain suite, in the order of Table 2.
+SUITE_FILES = {
+    "natural_plan": ("trip_planning.json", "meeting_planning.json", "calendar_scheduling.json"),
+    "multi_if": ("multiIF_20241018_english.csv",),
+    "tau_bench": (
+        *("users.json", "orders.json", "products.json", "policy.md"),
+        *("tau_retail_tools.json", "taubench_retail_tasks_test.json"),
+    ),
+}
+SCRIPTED_USER = "scripted"
 # Keys that mean something under one `source` only.
 SOURCE_KEYS = {
     "sandbox": {"synthetic": ("world",), "files": ("database", "official")},
     "queries": {"synthetic": ("days", "levels", "sizes"), "files": SPLITS},
+    **{f"suites.{suite}": {"synthetic": ("size", "seed"), "files": ("folder", "items")} for suite in SUITE_FILES},
 }
 
 
@@ -108,12 +119,11 @@ class Study:
         errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: [str(p) for p in e.path])
         if errors:
             raise InputError(_explain(errors[0]))
-        for section, key, source in _keys_of_another_source(config):
-            found = config[section]["source"]
-            raise InputError(f"{section}.{key}: belongs to source '{source}', but source is '{found}'")
+        for section, found, key, source in _keys_of_another_source(config):
+            raise InputError(f"{section}.{key}: belongs to source '{source}', but source is '{found['source']}'")
         config = _filled(config, schema)
-        for section, key, _ in list(_keys_of_another_source(config)):
-            del config[section][key]
+        for _, found, key, _ in list(_keys_of_another_source(config)):
+            del found[key]
         study = cls(config)
         study._check()
         return study
@@ -355,6 +365,54 @@ class Study:
         trained = [Checkpoint(r.model, r.regime, r.seed, step) for r in self.runs for step in self.export_steps(r)]
         return tuple(base + trained)
 
+    @property
+    def suites(self) -> tuple[str, ...]:
+        """The out-of-domain suites of this study."""
+        asked = self.config.get("suites") or {}
+        return tuple(suite for suite in SUITE_FILES if asked.get(suite))
+
+    def suite_folder(self, suite: str) -> str | None:
+        """Where a suite's files are, or None where its data are made up."""
+        return self.config["suites"][suite].get("folder")
+
+    def made_up_suite(self, suite: str) -> dict:
+        """Size and seed of a suite's made-up data."""
+        return {key: self.config["suites"][suite][key] for key in ("size", "seed")}
+
+    def suite_settings(self, model: str) -> dict:
+        """What determines the answers of a model's checkpoints, as plain values."""
+        asked = self.config["suites"]
+        return {
+            "repeats": asked["repeats"],
+            "seed": asked["seed"],
+            "endpoint": self.endpoint(model),
+            "extra_body": asked["server"]["extra_body"],
+            "suites": {
+                suite: {key: asked[suite].get(key) for key in ("items", "decoding", "user")} for suite in self.suites
+            },
+        }
+
+    @property
+    def suite_server(self) -> dict:
+        """Keys of the server that a checkpoint's weights are put behind."""
+        return self.config["suites"]["server"]
+
+    @cached_property
+    def suite_checkpoints(self) -> tuple[Checkpoint, ...]:
+        """The checkpoints that the suites are put to."""
+        if not self.suites:
+            return ()
+        asked = self.config["suites"]
+        named = asked.get("regimes")
+        regimes = {BASE_REGIME, *(self.regimes if named is None else named)}
+        last = {(run.model, run.regime): run.steps for run in self.runs}
+        return tuple(
+            c
+            for c in self.checkpoints
+            if c.regime in regimes
+            and (asked["checkpoints"] == "evaluated" or c.step == last.get((c.model, c.regime), 0))
+        )
+
     def _check(self) -> None:
         """Refuse what the schema lets pass: keys that need one another, steps that no checkpoint has."""
         environment(self.environment)
@@ -370,21 +428,35 @@ class Study:
         for model in self.models:
             if not (self.warm_start(model) or self.model_path(model) or self.endpoint(model)):
                 raise InputError(f"models.{model}: needs either 'warm_start', 'path' or 'endpoint'")
-            self._check_key_variable(model)
+            self._check_key_variable(f"models.{model}.endpoint", self.endpoint(model) or {})
         for regime in self.regimes:
             self._check_regime(regime)
         if self.config.get("memory") and self.regimes:
             raise InputError(f"memory: a study of memory has no regimes, but this one has '{self.regimes[0]}'")
         self._check_checkpoints()
+        self._check_suites()
 
-    def _check_key_variable(self, model: str) -> None:
+    def _check_key_variable(self, key: str, endpoint: dict) -> None:
         """Whoever writes the key itself into a study is told so, without it."""
-        variable = (self.endpoint(model) or {}).get("api_key_env")
+        variable = endpoint.get("api_key_env")
         if variable and not (variable.isidentifier() and variable.isascii()):
             raise InputError(
-                f"models.{model}.endpoint.api_key_env: expected the name of an environment variable, such as "
-                "OPENAI_API_KEY; a key itself stands in no file"
+                f"{key}.api_key_env: expected the name of an environment variable, such as OPENAI_API_KEY; a key "
+                "itself stands in no file"
             )
+
+    def _check_suites(self) -> None:
+        asked = self.config.get("suites")
+        if not asked:
+            return
+        if not self.suites:
+            raise InputError(f"suites: no suite is named; expected at least one of {', '.join(SUITE_FILES)}")
+        for i, regime in enumerate(asked.get("regimes") or ()):
+            if regime not in self.regimes:
+                raise InputError(f"suites.regimes[{i}]: no regime '{regime}' in this study ({', '.join(self.regimes)})")
+        user = (asked.get("tau_bench") or {}).get("user", SCRIPTED_USER)
+        if user != SCRIPTED_USER:
+            self._check_key_variable("suites.tau_bench.user", user)
 
     def _check_regime(self, regime: str) -> None:
         key, models = f"regimes.{regime}", self._models_of(regime)
@@ -462,11 +534,14 @@ def _filled(value, schema: dict):
 
 
 def _keys_of_another_source(config: dict):
-    """Section and key of what is there and means nothing under the section's `source`."""
-    for section, by_source in SOURCE_KEYS.items():
+    """Path and content of a section, and a key in it that means nothing under its `source` but under another."""
+    for path, by_source in SOURCE_KEYS.items():
+        section = config
+        for part in path.split("."):
+            section = section.get(part) if section else None
         for source, keys in by_source.items():
-            if source != config[section]["source"]:
-                yield from ((section, key, source) for key in keys if key in config[section])
+            if section and source != section["source"]:
+                yield from ((path, section, key, source) for key in keys if key in section)
 
 
 def _explain(error) -> str:

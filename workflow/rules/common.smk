@@ -75,6 +75,23 @@ def preflight(wildcards):
     return "<results>/preflight/{model}.txt" if study.backend == "gpu" else []
 
 
+def suite_folder(suite):
+    return study.suite_folder(suite) or f"{RESULTS}/ood/data/{suite}"
+
+
+def suite_files(suite):
+    """The files of an out-of-domain suite: made up, given, or made of what is downloaded."""
+    files = [f"{suite_folder(suite)}/{name}" for name in SUITE_FILES[suite]]
+    if study.suite_folder(suite) is None:
+        return files
+    made = {MULTI_IF, *TAU_BENCH_TASKS, TAU_BENCH_TOOLS}
+    return [
+        source
+        for file in files
+        for source in ([ancient(file)] if file in made else present(file))
+    ]
+
+
 def checkpoint_manifest(wildcards):
     if wildcards.regime == "base":
         return "<results>/models/{model}/MANIFEST.json"

@@ -7,6 +7,7 @@ TAU_BENCH_TASKS = [
     f"{TAU_BENCH}/taubench_retail_tasks_{split}.json"
     for split in ("test", "dev", "train")
 ]
+TAU_BENCH_TOOLS = f"{TAU_BENCH}/tau_retail_tools.json"
 MULTI_IF = "data/multi_if/multiIF_20241018_english.csv"
 
 
@@ -54,7 +55,7 @@ rule suite_data:
         MULTI_IF,
         [path for path in CATALOGUE.wanted_below(TAU_BENCH) if "/source/" not in path],
         TAU_BENCH_TASKS,
-        f"{TAU_BENCH}/tau_retail_tools.json",
+        TAU_BENCH_TOOLS,
 
 
 rule download:
@@ -109,7 +110,7 @@ rule tau_bench_tools:
     input:
         CATALOGUE.wanted_below(f"{TAU_BENCH}/source/tools"),
     output:
-        f"{TAU_BENCH}/tau_retail_tools.json",
+        TAU_BENCH_TOOLS,
     log:
         "<logs>/tau_bench_tools.log",
     script:

@@ -27,7 +27,7 @@ from planner_r1.ood.decoding import decoding, served, service
 from planner_r1.ood.server import KINDS, serve
 from planner_r1.ood.suite import Chat, Suite
 from planner_r1.ood.suites import SUITES
-from planner_r1.ood.tau_bench.user import SCRIPTED
+from planner_r1.study import SCRIPTED_USER
 
 ANSWERS, ASKED = "answers.jsonl", "asked.json"
 REPLIES, FAULTS = "replies.jsonl", "faults.jsonl"
@@ -55,11 +55,9 @@ class Asked:
     items: size of the sample (of each task), None for all
     decoding: what differs from the paper's preset
     user: where the simulated user is; None for the scripted one
-    out: the folder for answers.jsonl and asked.json
     """
 
     folder: Path
-    out: Path
     items: int | None = None
     decoding: Mapping[str, Any] = field(default_factory=dict)
     user: Endpoint | None = None
@@ -74,12 +72,14 @@ class AnswersSpec:
     origin: tells these weights from others in the same folder, such as the hash of their manifest
     repeats, seed: each item is asked so often, the first time with the seed, then with the following ones
     work: folder for what a rerun needs; not an output
+    out: folder for asked.json (how was asked, and at what cost) and answers.jsonl of each suite, in folders by name
     """
 
     name: str
     model: Path | Endpoint
     suites: Mapping[str, Asked]
     work: Path
+    out: Path
     origin: str = ""
     repeats: int = 1
     seed: int = 0
@@ -103,8 +103,8 @@ def collect_answers(spec: AnswersSpec, report: Callable[[str], None] = say) -> N
         for run in runs:
             asyncio.run(run.answer_all())
         _check_whole(spec, endpoint, runs)
-        for run in runs:
-            run.write()
+        asked = {run.suite.name: run.write() for run in runs}
+        (spec.out / ASKED).write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
 
 
 def _jobs(suite: Suite, items: int | None, spec: AnswersSpec) -> list[tuple[str, int]]:
@@ -146,7 +146,7 @@ class _Run:
         journal: Journal,
         report: Callable[[str], None],
     ):
-        self._spec, self._suite, self.jobs, self._journal, self._report = spec, suite, jobs, journal, report
+        self._spec, self.suite, self.jobs, self._journal, self._report = spec, suite, jobs, journal, report
         self._name = f"{spec.name} on {suite.name}"
         self._asked = spec.suites[suite.name]
         if isinstance(spec.model, Endpoint):
@@ -160,7 +160,7 @@ class _Run:
     async def answer_all(self) -> None:
         """Ask about every item; what was answered before comes from the journal."""
         self._report(f"{self._name}: {len(self.jobs)} answers, asking {self._endpoint.url}")
-        work = self._spec.work / self._suite.name
+        work = self._spec.work / self.suite.name
         work.mkdir(exist_ok=True)
         user = self._asked.user
         async with contextlib.AsyncExitStack() as stack:
@@ -181,10 +181,10 @@ class _Run:
 
     async def _answer(self, job: tuple[str, int], client: Client, to_user: Client | None) -> dict:
         item, repeat = job
-        label = {"suite": self._suite.name, "item": item, "repeat": repeat}
+        label = {"suite": self.suite.name, "item": item, "repeat": repeat}
         chat = self._chat(client, self._spec.origin, label)
         user = None if to_user is None else self._chat(to_user, "", {**label, "who": "user"})
-        return {"item": item, "repeat": repeat, **await self._suite.answer(item, chat, user)}
+        return {"item": item, "repeat": repeat, **await self.suite.answer(item, chat, user)}
 
     def _chat(self, client: Client, origin: str, label: Mapping[str, Any]) -> Chat:
         """Each repeat has a seed of its own, where the endpoint has one at all."""
@@ -193,30 +193,30 @@ class _Run:
 
     def _note(self, job: tuple[str, int], fault: Fault) -> None:
         item, repeat = job
-        self.faults.append({"suite": self._suite.name, "item": item, "repeat": repeat, "fault": str(fault)})
+        self.faults.append({"suite": self.suite.name, "item": item, "repeat": repeat, "fault": str(fault)})
         self._report(f"{self._name}: {item} has no answer: {fault}")
 
-    def write(self) -> None:
-        out = self._asked.out
+    def write(self) -> dict:
+        """Write the raw answers; gives how they were asked for, and at what cost."""
+        out = self._spec.out / self.suite.name
         out.mkdir(parents=True, exist_ok=True)
         unfinished = out / f"{ANSWERS}.unfinished"
         write_lines(unfinished, (self.answers[job] for job in self.jobs))
         os.replace(unfinished, out / ANSWERS)
-        asked = {
+        return {
             "items": self._asked.items,
             "repeats": self._spec.repeats,
             "seed": self._endpoint.seed,
-            "decoding": decoding(self._suite.name, self._asked.decoding),
+            "decoding": decoding(self.suite.name, self._asked.decoding),
             "model": self._endpoint.question(),
             "user": self._user(),
             "costs": self._costs,
         }
-        (out / ASKED).write_text(json.dumps(asked, indent=2) + "\n", encoding="utf-8")
 
     def _user(self) -> str | dict | None:
-        if not self._suite.has_user:
+        if not self.suite.has_user:
             return None
-        return SCRIPTED if self._asked.user is None else self._asked.user.question()
+        return SCRIPTED_USER if self._asked.user is None else self._asked.user.question()
 
 
 def _ledger(path: Path, endpoint: Endpoint) -> Ledger:

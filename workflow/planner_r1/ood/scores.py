@@ -12,7 +12,7 @@ from planner_r1.files import read_lines
 from planner_r1.ood.decoding import decoding
 from planner_r1.ood.suite import Suite
 from planner_r1.ood.suites import SUITES
-from planner_r1.ood.tau_bench.user import SCRIPTED
+from planner_r1.study import SCRIPTED_USER
 
 METRIC_VERSION = 1
 # The default user of tau-bench's own program. The paper's listing names no other.
@@ -70,6 +70,6 @@ def _caveats(suite: Suite, metrics: Mapping[str, dict], asked: Mapping[str, Any]
         yield f"other decoding ({', '.join(changed)})"
     if suite.has_user:
         user = asked["user"]
-        model = user if user == SCRIPTED else user["model"]
+        model = user if user == SCRIPTED_USER else user["model"]
         if model.rpartition("/")[2] != PAPER_USER:
             yield f"another simulated user ({model})"

@@ -1,8 +1,8 @@
 """verl in a process group of its own, of which nothing outlives the call.
 
 Where `trainer.nnodes` is more than one, verl runs below `srun`, which starts one Ray node a node of the SLURM job
-(ray_cluster.py); otherwise it starts a Ray of its own on this machine. All of them carry the mark of the work folder, by
-which they are found (processes.py).
+(ray_cluster.py); otherwise it starts a Ray of its own on this machine. All of them carry the mark of the work folder,
+by which they are found (processes.py).
 """
 
 from __future__ import annotations

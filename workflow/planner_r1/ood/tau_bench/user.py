@@ -10,7 +10,6 @@ from planner_r1.endpoint.client import Fault, Rejected
 from planner_r1.ood.suite import Chat
 from planner_r1.ood.tau_bench.episode import STOP
 
-SCRIPTED = "scripted"
 AGREES = 2  # replies of the scripted user before it goes
 
 # The rules that tau-bench gives its simulated users, in words of our own.
