@@ -268,6 +268,13 @@ def test_what_a_job_asks_for_and_the_cluster_or_the_study_does_not_have(place, r
     assert any(message in fault and rule in fault for fault in faults), faults
 
 
+def test_a_study_of_memory_is_held_against_its_own_jobs(place):
+    place.config |= {"regimes": {}, "memory": {"shares": [0.6]}}
+    place.profile["set-resources"]["memory_probe"] = place.profile["set-resources"]["train_run"] | {"nodes": 1}
+    assert "set-resources.memory_probe.nodes is 1, trainer.nnodes is 2" in only(place.faults())
+    assert not any("train_run" in str(result) for result in place.results())
+
+
 def test_nodes_that_are_down_are_waited_for(place):
     place.command("sinfo", f"cat <<'END'\n{SINFO.replace('gpu01|gpu|up|mix', 'gpu01|gpu|up|down*')}END")
     assert only(place.faults()).startswith("warn  jobs of train_run: of 2 nodes in 'gpu' 1 work now")

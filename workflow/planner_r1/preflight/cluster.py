@@ -72,9 +72,8 @@ def check_cluster(subject: Subject) -> Iterator[Result]:
         yield fail(CLUSTER, str(error))
         return
     yield ok(CLUSTER, f"SLURM answers: {len({node.name for node in nodes})} nodes")
-    for rule in ("train_run", "evaluate_checkpoint", "build_sandbox"):
-        if rule == "build_sandbox" or rule in _machines(subject):
-            yield from _fits(profile.request(rule), nodes)
+    for rule in (*_machines(subject), "build_sandbox"):
+        yield from _fits(profile.request(rule), nodes)
 
 
 def read_nodes() -> list[Node]:
@@ -145,8 +144,14 @@ def _machines(subject: Subject) -> dict[str, set[tuple[int, int]]]:
     overrides = {
         "train_run": [study.regime_overrides(regime) for regime in sorted(trained)],
         "evaluate_checkpoint": [study.evaluation_overrides(r) for r in ("base", *sorted(trained))] if own else [],
+        "memory_probe": [study.overrides],
     }
-    return {rule: {_machine(study.backend, o) for o in several} for rule, several in overrides.items() if several}
+    unused = ("train_run", "evaluate_checkpoint") if study.probes else ("memory_probe",)
+    return {
+        rule: {_machine(study.backend, o) for o in several}
+        for rule, several in overrides.items()
+        if several and rule not in unused
+    }
 
 
 def _machine(backend: str, overrides: dict) -> tuple[int, int]:
