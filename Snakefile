@@ -44,14 +44,17 @@ wildcard_constraints:
 FROM_RUNS = (
     ["<results>/summary.md", "<results>/figures/figure3_left.png"] if study.runs else []
 )
-TABLE = "memory" if study.probes else "table1"
+TABLES = [
+    "memory" if study.probes else "table1",
+    *(["table2"] if study.suites else []),
+]
 
 
 rule all:
     default_target: True
     input:
         "<results>/config.yaml",
-        f"<results>/tables/{TABLE}.md",
+        expand("<results>/tables/{table}.md", table=TABLES),
         FROM_RUNS,
 
 

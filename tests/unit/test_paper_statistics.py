@@ -1,6 +1,8 @@
 """Intervals and tests against closed forms and scipy."""
 
+import itertools
 import math
+import random
 
 import numpy as np
 import pytest
@@ -8,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from planner_r1.paper.statistics import Estimate, paired_bootstrap, t_interval
+from planner_r1.paper.statistics import Estimate, holm, paired_bootstrap, paired_permutation, t_interval
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=12))
@@ -50,3 +52,67 @@ def test_bootstrap_of_sure_and_of_no_change():
     assert not paired_bootstrap([1.0, -1.0] * 20).rises
     with pytest.raises(ValueError, match="no pairs"):
         paired_bootstrap([])
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 30))
+def test_of_right_and_wrong_the_permutation_test_is_mcnemars(better, worse, alike):
+    differences = [1.0] * better + [-1.0] * worse + [0.0] * alike
+    if not differences:
+        return
+    exact = stats.binomtest(better, better + worse).pvalue if better + worse else 1.0
+    drawn = better + worse > 13  # more ways than RESAMPLES
+    assert paired_permutation(differences) == pytest.approx(exact, abs=0.02 if drawn else 1e-9)
+
+
+@given(st.lists(st.floats(-10, 10).map(lambda x: round(x, 2)), min_size=1, max_size=8))
+def test_permutation_by_trying_all_signs(differences):
+    found = abs(sum(differences))
+    sums = [
+        abs(sum(s * d for s, d in zip(signs, differences, strict=True)))
+        for signs in itertools.product((1, -1), repeat=len(differences))
+    ]
+    share = sum(value >= found - 1e-9 for value in sums) / len(sums)
+    assert paired_permutation(differences) == pytest.approx(share)
+
+
+def test_permutation_approaches_the_t_test():
+    differences = np.random.default_rng(2).normal(0.12, 1.0, size=400)
+    assert paired_permutation(list(differences)) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.01)
+    assert paired_permutation(list(differences)) == paired_permutation(list(differences))  # seeded
+
+
+def test_no_change_and_no_pairs():
+    assert paired_permutation([0.0, 0.0]) == 1.0
+    assert paired_permutation([0.5]) == 1.0
+    with pytest.raises(ValueError, match="no pairs"):
+        paired_permutation([])
+
+
+def test_noise_is_told_seldom():
+    rng = random.Random(0)
+    below = sum(paired_permutation([rng.gauss(0, 1) for _ in range(9)]) < 0.05 for _ in range(400))
+    assert below <= stats.binom.ppf(0.999, 400, 0.05)
+
+
+def test_holm_in_closed_form():
+    # Holm 1979's rule by hand: 4 x 0.01; 3 x 0.02; 2 x 0.03 is the same 0.06; 0.04 may not be below it
+    assert holm([0.03, 0.01, 0.04, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.6, 0.7]) == [1.0, 1.0]
+    assert holm([]) == []
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=7))
+def test_holm_lies_between_the_raw_value_and_bonferronis_and_keeps_the_order(p_values):
+    corrected = holm(p_values)
+    for raw, value in zip(p_values, corrected, strict=True):
+        assert raw <= value <= min(1.0, len(p_values) * raw) + 1e-12
+    ordered = sorted(zip(p_values, corrected, strict=True))
+    assert [value for _, value in ordered] == sorted(corrected)
+    # it rejects exactly what the step-down procedure does
+    for level in (0.05, 0.2):
+        rejected = set()
+        for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+            if p_values[i] * (len(p_values) - place) > level:
+                break
+            rejected.add(i)
+        assert {i for i, value in enumerate(corrected) if value <= level} == rejected

@@ -7,12 +7,13 @@ import pytest
 from helpers.made_up_study import metrics, study
 from planner_r1.paper import tables
 from planner_r1.paper.reference import reference
+from planner_r1.paper.render import read_csv
 
 
 def render(made, found, tmp_path):
     path = tmp_path / "table1.csv"
     tables.write_csv(tables.table1(made, found), path)
-    return tables.read_csv(path)
+    return read_csv(path)
 
 
 def test_own_rows_hold_means_and_intervals_in_percent(tmp_path):

@@ -4,6 +4,7 @@
 rule tables:
     input:
         "<results>/tables/table1.md",
+        "<results>/tables/table2.md" if study.suites else [],
 
 
 rule figures:
@@ -27,6 +28,7 @@ rule table1:
         metrics=SCORES,
         code=library(
             "paper/tables.py",
+            "paper/render.py",
             "paper/statistics.py",
             "paper/reference.py",
             "paper/reference/table1.csv",
@@ -45,6 +47,39 @@ rule table1:
         world=study.world_label,
     script:
         "../scripts/table1.py"
+
+
+rule table2:
+    input:
+        metrics=expand(
+            "{checkpoint}/{suite}/metrics.json",
+            checkpoint=OOD_CHECKPOINTS,
+            suite=study.suites,
+        ),
+        scores=expand(
+            "{checkpoint}/{suite}/scores.jsonl",
+            checkpoint=OOD_CHECKPOINTS,
+            suite=study.suites,
+        ),
+        code=library(
+            "paper/table2.py",
+            "paper/render.py",
+            "paper/statistics.py",
+            "paper/reference.py",
+            "paper/reference/table2.csv",
+        ),
+    output:
+        csv=report(
+            "<results>/tables/table2.csv",
+            category="Tables",
+            caption="../report/table2.rst",
+        ),
+        markdown="<results>/tables/table2.md",
+        latex="<results>/tables/table2.tex",
+    log:
+        "<logs>/table2.log",
+    script:
+        "../scripts/table2.py"
 
 
 rule figure3_left:
@@ -94,5 +129,6 @@ localrules:
     figures,
     study_config,
     table1,
+    table2,
     figure3_left,
     summary,

@@ -69,3 +69,34 @@ def paired_bootstrap(differences: Sequence[float], seed: int = 0, level: float =
     drawn = np.random.default_rng(seed).integers(len(values), size=(RESAMPLES, len(values)))
     low, high = np.quantile(values[drawn].mean(axis=1), [(1 - level) / 2, (1 + level) / 2])
     return Change(float(values.mean()), float(low), float(high), len(values))
+
+
+def paired_permutation(differences: Sequence[float], seed: int = 0) -> float:
+    """The two-sided p-value of paired differences under random signs, which asks for no distribution.
+
+    Where each item is right or wrong on either side this is McNemar's exact test. All signs are tried where there are
+    at most RESAMPLES ways, else as many are drawn.
+
+    Raises:
+        ValueError: no differences.
+    """
+    if not len(differences):
+        raise ValueError("no pairs to compare")
+    told = [d for d in differences if d != 0]  # the sign of 0 makes no difference
+    if len(told) < 2:
+        return 1.0  # either sign is as far from 0
+    test = stats.permutation_test((told,), _mean, permutation_type="samples", n_resamples=RESAMPLES, rng=seed)
+    return float(test.pvalue)
+
+
+def _mean(values: np.ndarray, axis: int) -> np.ndarray:
+    return np.mean(values, axis=axis)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Holm's step-down correction: the p-values as they are after so many comparisons, in the order given."""
+    corrected, floor = [0.0] * len(p_values), 0.0
+    for place, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        floor = max(floor, min(1.0, (len(p_values) - place) * p_values[i]))
+        corrected[i] = floor
+    return corrected

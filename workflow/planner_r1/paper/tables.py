@@ -5,11 +5,11 @@ The CSV holds the numbers; Markdown and LaTeX are rendered from it and from noth
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from planner_r1.paper.reference import SEEDS, SOURCE, reference
+from planner_r1.paper.render import bar, number, rounded, tex, write_rows
 from planner_r1.paper.statistics import Estimate, t_interval
 from planner_r1.study import BASE_REGIME, Study
 
@@ -79,11 +79,7 @@ def _own_row(study: Study, found: dict, model: str, regime: str, step: int, spli
 
 
 def _cells(key: str, estimate: Estimate) -> dict:
-    return {key: _rounded(estimate.mean), f"{key}_ci": _rounded(estimate.half_width)}
-
-
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 4)
+    return {key: rounded(estimate.mean), f"{key}_ci": rounded(estimate.half_width)}
 
 
 def _paper_row(printed: dict[str, str]) -> dict:
@@ -95,23 +91,15 @@ def _paper_row(printed: dict[str, str]) -> dict:
 
 def write_csv(rows: Sequence[dict], path: str | Path) -> None:
     """Write the numbers; an empty cell is a number that is not there."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def read_csv(path: str | Path) -> list[dict[str, str]]:
-    with open(path, encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    write_rows(rows, FIELDS, path)
 
 
 def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
     """The table for people, from the rows of the CSV."""
     headings = ("Source", "Model", "Regime", "Split", "Steps", "n", *(heading for *_, heading in COLUMNS))
     right = ["---"] * 4 + ["---:"] * (len(headings) - 4)
-    lines = [f"**{title}**", "", _bar(headings), _bar(right)]
-    lines += [_bar(_texts(row, "±", "missing", "paper")) for row in rows]
+    lines = [f"**{title}**", "", bar(headings), bar(right)]
+    lines += [bar(_texts(row, "±", "missing", "paper")) for row in rows]
     lines += ["", f"Percent; mean ± half-width of the 95% t-interval over n seeds (none for n = 1). Paper: {PAPER}."]
     lines.append(
         "`base` is a model before training by reward. The paper's rows compare with ours only where model and split"
@@ -124,12 +112,12 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
 
 def latex(rows: Sequence[dict[str, str]], title: str) -> str:
     """The table for a paper (needs booktabs and graphicx), from the rows of the CSV."""
-    headings = ("Source", "Model", "Regime", "Split", "Steps", "$n$", *(_tex(heading) for *_, heading in COLUMNS))
+    headings = ("Source", "Model", "Regime", "Split", "Steps", "$n$", *(tex(heading) for *_, heading in COLUMNS))
     legend = r"Percent; mean $\pm$ half-width of the 95\% t-interval over $n$ seeds. In italics: the paper's rows"
     lines = [
         r"\begin{table*}",
         r"  \centering\small",
-        rf"  \caption{{{_tex(title)}. {legend} ({SOURCE}, Table 1).}}",
+        rf"  \caption{{{tex(title)}. {legend} ({SOURCE}, Table 1).}}",
         r"  \resizebox{\textwidth}{!}{%",
         rf"  \begin{{tabular}}{{llll{'r' * (len(headings) - 4)}}}",
         r"    \toprule",
@@ -137,7 +125,7 @@ def latex(rows: Sequence[dict[str, str]], title: str) -> str:
         r"    \midrule",
     ]
     for row in rows:
-        cells = [_tex(cell).replace("±", r"$\pm$") for cell in _texts(row, "±", "missing", "paper")]
+        cells = [tex(cell).replace("±", r"$\pm$") for cell in _texts(row, "±", "missing", "paper")]
         style = r"\textit{%s}" if row["source"] != OURS else "%s"
         lines.append(f"    {' & '.join(style % cell for cell in cells)} \\\\")
     lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table*}"]
@@ -150,26 +138,9 @@ def _texts(row: dict[str, str], plus_minus: str, missing: str, paper: str) -> li
     ours = row["source"] == OURS
     steps = row["steps"] if row["steps"] == row["run_steps"] else f"{row['steps']} of {row['run_steps']}"
     start = [row["source"] if ours else paper, row["method"], row["regime"], row["split"], steps, row["n"]]
-    return start + [_number(row, key, plus_minus, missing if ours else "") for key in KEYS]
-
-
-def _number(row: dict[str, str], key: str, plus_minus: str, missing: str) -> str:
-    if row[key] == "":
-        return missing
-    mean = f"{float(row[key]):.1f}"
-    return mean if row[f"{key}_ci"] == "" else f"{mean} {plus_minus} {float(row[f'{key}_ci']):.1f}"
+    return start + [number(row, key, plus_minus, missing if ours else "") for key in KEYS]
 
 
 def _place(row: dict[str, str]) -> str:
     step = "" if row["steps"] == row["run_steps"] else f", step {row['steps']}"
     return f"{row['model']}, {row['regime']}, {row['split']}{step}"
-
-
-def _bar(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _tex(text: str) -> str:
-    for special in "%_&#$":
-        text = text.replace(special, f"\\{special}")
-    return text

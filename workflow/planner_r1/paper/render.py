@@ -1,0 +1,44 @@
+"""Tables as files: numbers as CSV, and the pieces that Markdown and LaTeX are made of."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+
+def write_rows(rows: Iterable[Mapping], fields: Sequence[str], path: str | Path) -> None:
+    """Write the numbers; an empty cell is a number that is not there."""
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, fields, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def read_csv(path: str | Path) -> list[dict[str, str]]:
+    with open(path, encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def bar(cells: Iterable[str]) -> str:
+    """A line of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def tex(text: str) -> str:
+    """Text for LaTeX."""
+    for special in "%_&#$":
+        text = text.replace(special, f"\\{special}")
+    return text
+
+
+def rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)
+
+
+def number(row: Mapping[str, str], key: str, plus_minus: str, missing: str) -> str:
+    """`12.3 ± 0.4`, without what is not there."""
+    if row[key] == "":
+        return missing
+    mean = f"{float(row[key]):.1f}"
+    return mean if row[f"{key}_ci"] == "" else f"{mean} {plus_minus} {float(row[f'{key}_ci']):.1f}"
