@@ -72,6 +72,7 @@ def test_it_ends_with_its_parent_however_that_ends(tmp_path, end):
         import signal
         from pathlib import Path
         from planner_r1.ood.server import serve
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # which a background job of a shell lacks
         with serve(Path("m"), Path({str(tmp_path)!r}), "cpu", command={COMMAND!r}, start_seconds={DEADLINE}):
             print("up", flush=True)
             signal.pause()
