@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import json
 import os
+import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,8 +70,9 @@ class AnswersSpec:
 
     name: of the checkpoint, model/regime/seed/step
     model: a folder of weights to serve, or somebody's service
-    origin: tells these weights from others in the same folder, such as the hash of their manifest
-    repeats, seed: each item is asked so often, the first time with the seed, then with the following ones
+    origin: tells weights that are served here from others in the same folder, such as the hash of their manifest
+    repeats: how often each item is asked
+    seed: of samples of items; and of the sampling, each item and repeat drawing its own from it
     work: folder for what a rerun needs; not an output
     out: folder for asked.json (how was asked, and at what cost) and answers.jsonl of each suite, in folders by name
     """
@@ -128,7 +130,6 @@ def _endpoint(spec: AnswersSpec) -> Iterator[Endpoint]:
             timeout=SERVER_TIMEOUT,
             concurrency=server.concurrency or KINDS[server.backend].concurrency,
             retries=SERVER_RETRIES,
-            seed=spec.seed,
             max_tokens_parameter="max_tokens",
             extra_body=server.extra_body,
         )
@@ -187,9 +188,14 @@ class _Run:
         return {"item": item, "repeat": repeat, **await self.suite.answer(item, chat, user)}
 
     def _chat(self, client: Client, origin: str, label: Mapping[str, Any]) -> Chat:
-        """Each repeat has a seed of its own, where the endpoint has one at all."""
-        seed = client.endpoint.seed
-        return Chat(client, self._journal, origin, label, None if seed is None else seed + label["repeat"])
+        """A service is given the seed that its own keys name, if any, and the next ones in further repeats. At a server
+        of ours each item draws its own: under the same one, chance would fall alike for all of them."""
+        seed, repeat = client.endpoint.seed, label["repeat"]
+        if seed is not None:
+            seed += repeat
+        elif client.endpoint is self._endpoint and isinstance(self._spec.model, Path):
+            seed = random.Random(f"{self._spec.seed} {label['item']} {repeat}").getrandbits(31)
+        return Chat(client, self._journal, origin, label, seed)
 
     def _note(self, job: tuple[str, int], fault: Fault) -> None:
         item, repeat = job
@@ -206,7 +212,7 @@ class _Run:
         return {
             "items": self._asked.items,
             "repeats": self._spec.repeats,
-            "seed": self._endpoint.seed,
+            "seed": self._spec.seed,
             "decoding": decoding(self.suite.name, self._asked.decoding),
             "model": self._endpoint.question(),
             "user": self._user(),

@@ -154,7 +154,13 @@ def markdown(rows: Sequence[Mapping[str, str]], title: str) -> str:
     headings = ("Source", "Model", "Regime", "Steps", "n", *(heading for *_, heading in COLUMNS))
     lines = [f"**{title}**", "", bar(headings), bar(["---"] * 3 + ["---:"] * (len(headings) - 3))]
     lines += [bar([*_start(row), *(_markdown_cell(row, key) for key in KEYS)]) for row in rows]
-    lines += ["", *LEGEND, f"Paper: {PAPER}; it tells neither a regime nor a test.", "", *_notes(rows, "- ")]
+    lines += [
+        "",
+        *LEGEND,
+        f"Paper: {SOURCE}, Table 2; it is printed without regimes and without tests.",
+        "",
+        *_notes(rows, "- "),
+    ]
     return "\n".join(lines) + "\n"
 
 
