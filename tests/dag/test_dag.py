@@ -16,14 +16,16 @@ SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
         ("smoke", SYNTHETIC | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}),
         # 2 models x 4 regimes x 3 seeds, and two base models
         ("laptop", SYNTHETIC | {"base_model": 2, "train_run": 24, "evaluate_checkpoint": 26, "score": 26}),
-        # 2 models x 4 regimes x 5 seeds, step 500 of one regime's longer runs and two base models, on two splits.
-        # Neither data nor weights are here: three files of queries, the database's archive with six members, 12 files
-        # of Qwen3-8B, 24 of Qwen3-32B
+        # 2 models x 4 regimes x 5 seeds, steps 500 and 2000 of one regime's longer runs and two base models, on two
+        # splits; the suites for that regime and the base models. Neither data nor weights are here: three files of
+        # queries, the database's archive with six members, 12 files of Qwen3-8B, 24 of Qwen3-32B, 25 of the suites
         (
             "paper",
             ONCE
-            | {"download": 40, "unpack": 6, "queries": 3, "parquet": 3}
-            | {"base_model": 2, "preflight": 2, "train_run": 40, "evaluate_checkpoint": 104, "score": 104},
+            | {"download": 65, "unpack": 6, "queries": 3, "parquet": 3}
+            | {"multi_if_english": 1, "tau_bench_tasks": 1, "tau_bench_tools": 1, "table2": 1}
+            | {"base_model": 2, "preflight": 2, "train_run": 40, "evaluate_checkpoint": 114, "score": 114}
+            | {"ood_answers": 27, "ood_natural_plan": 27, "ood_multi_if": 27, "ood_tau_bench": 27},
         ),
         # each model at four shares of the GPUs' memory, and a table of its own
         (

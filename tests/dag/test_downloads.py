@@ -14,7 +14,7 @@ import yaml
 
 from helpers.checkout import STUB, copy_repository
 from helpers.file_server import cut_off, file_server, held, status
-from planner_r1.study import DATABASE_FILES
+from planner_r1.study import DATABASE_FILES, SUITE_FILES
 
 QUERIES = [f"data/travelplanner/queries/{split}.csv" for split in ("train", "validation", "test")]
 PAPER = ("--configfile", "config/paper.yaml")
@@ -34,12 +34,12 @@ def downloads(copy, *arguments):
 
 def test_only_what_is_absent_is_planned(tmp_path):
     copy = copy_repository(tmp_path)
-    assert downloads(copy, "all", *PAPER) == downloads(copy, "downloads", *PAPER) == (40, 6)
+    assert downloads(copy, "all", *PAPER) == downloads(copy, "downloads", *PAPER) == (65, 6)
     put(copy.folder, *QUERIES[:2], *(f"data/travelplanner/database/{name}" for name in DATABASE_FILES))
     # the tables are there, so that their archive is not needed
-    assert downloads(copy, "all", *PAPER) == (37, 0)
+    assert downloads(copy, "all", *PAPER) == (62, 0)
     put(copy.folder, "data/models/Qwen3-8B/config.json", "data/models/Qwen3-8B/model-00003-of-00005.safetensors")
-    assert downloads(copy, "all", *PAPER) == (35, 0)
+    assert downloads(copy, "all", *PAPER) == (60, 0)
 
 
 def test_a_site_with_paths_of_its_own_downloads_nothing(tmp_path):
@@ -48,6 +48,8 @@ def test_a_site_with_paths_of_its_own_downloads_nothing(tmp_path):
     study["sandbox"]["database"] = "/scratch/travelplanner/database"
     study["queries"] |= {split: f"/scratch/{split}.csv" for split in ("train", "validation", "test")}
     study["models"] = {name: {"path": f"/scratch/{name}"} for name in study["models"]}
+    for suite in SUITE_FILES:
+        study["suites"][suite]["folder"] = f"/scratch/{suite}"
     (copy.folder / "config" / "paper.yaml").write_text(yaml.safe_dump(study))
     assert downloads(copy, "all", *PAPER) == (0, 0)
 
@@ -104,7 +106,7 @@ def site(tmp_path):
         }
         (copy.folder / "config" / "sources.yaml").write_text(json.dumps(catalogue))
         study = yaml.safe_load((copy.folder / "config" / "paper.yaml").read_text())
-        study |= {"study": "site", "models": {"m": {"path": "data/models/m"}}, "seeds": [0]}
+        study |= {"study": "site", "models": {"m": {"path": "data/models/m"}}, "seeds": [0], "suites": None}
         study["training"]["backend"] = "cpu"
         study["sandbox"]["database"] = "data/world/database"
         study["queries"] = {"source": "files", "train": "data/queries/train.csv"}

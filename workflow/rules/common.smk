@@ -20,10 +20,15 @@ def present(*files):
     files, and what is absent is named by the rule that reads it. What a download brings is pinned by its hash: its age
     says nothing, and one that was lost and fetched again makes nobody train again."""
     return [
-        ancient(file) if CATALOGUE.holds(file) else file
+        ancient(file) if fetched(file) else file
         for file in files
-        if os.path.exists(file) or CATALOGUE.holds(file)
+        if os.path.exists(file) or fetched(file)
     ]
+
+
+def fetched(file):
+    """Whether a file is downloaded, or made of what is."""
+    return CATALOGUE.holds(file) or file in MADE_OF_DOWNLOADS
 
 
 def one_of(names):
@@ -82,14 +87,7 @@ def suite_folder(suite):
 def suite_files(suite):
     """The files of an out-of-domain suite: made up, given, or made of what is downloaded."""
     files = [f"{suite_folder(suite)}/{name}" for name in SUITE_FILES[suite]]
-    if study.suite_folder(suite) is None:
-        return files
-    made = {MULTI_IF, *TAU_BENCH_TASKS, TAU_BENCH_TOOLS}
-    return [
-        source
-        for file in files
-        for source in ([ancient(file)] if file in made else present(file))
-    ]
+    return present(*files) if study.suite_folder(suite) else files
 
 
 def checkpoint_manifest(wildcards):

@@ -9,6 +9,7 @@ TAU_BENCH_TASKS = [
 ]
 TAU_BENCH_TOOLS = f"{TAU_BENCH}/tau_retail_tools.json"
 MULTI_IF = "data/multi_if/multiIF_20241018_english.csv"
+MADE_OF_DOWNLOADS = {MULTI_IF, *TAU_BENCH_TASKS, TAU_BENCH_TOOLS}
 
 
 def absent(paths):
@@ -31,9 +32,10 @@ def study_downloads():
     files += [
         study.query_file(split) for split in study.all_splits if study.query_file(split)
     ]
+    files += [file for suite in study.suites for file in suite_files(suite)]
     weights = [study.model_path(model) for model in study.models]
     return [
-        *(file for file in files if CATALOGUE.holds(file)),
+        *(file for file in files if fetched(file)),
         *(
             file
             for folder in weights
