@@ -6,14 +6,31 @@ import pytest
 
 ONCE = {"all": 1, "study_config": 1, "build_sandbox": 1, "table1": 1, "figure3_left": 1, "summary": 1}
 SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
+SUITES = ("natural_plan", "multi_if", "tau_bench")
+MADE_UP_SUITES = {f"ood_data_{suite}": 1 for suite in SUITES} | {"table2": 1}
+
+
+def asked(checkpoints: int) -> dict[str, int]:
+    """What a number of checkpoints, once there, asks of the suites."""
+    return {"ood_answers": checkpoints} | {f"ood_{suite}": checkpoints for suite in SUITES}
 
 
 @pytest.mark.parametrize(
     ("study", "expected"),
     [
         # the base model and two runs, each evaluated once
-        (None, SYNTHETIC | {"base_model": 1, "train_run": 2, "evaluate_checkpoint": 3, "score": 3}),
-        ("smoke", SYNTHETIC | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}),
+        (
+            None,
+            SYNTHETIC
+            | {"base_model": 1, "train_run": 2, "evaluate_checkpoint": 3, "score": 3}
+            | (MADE_UP_SUITES | asked(3)),
+        ),
+        (
+            "smoke",
+            SYNTHETIC
+            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}
+            | (MADE_UP_SUITES | asked(2)),
+        ),
         # 2 models x 4 regimes x 3 seeds, and two base models
         ("laptop", SYNTHETIC | {"base_model": 2, "train_run": 24, "evaluate_checkpoint": 26, "score": 26}),
         # 2 models x 4 regimes x 5 seeds, steps 500 and 2000 of one regime's longer runs and two base models, on two
@@ -25,7 +42,7 @@ SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
             | {"download": 65, "unpack": 6, "queries": 3, "parquet": 3}
             | {"multi_if_english": 1, "tau_bench_tasks": 1, "tau_bench_tools": 1, "table2": 1}
             | {"base_model": 2, "preflight": 2, "train_run": 40, "evaluate_checkpoint": 114, "score": 114}
-            | {"ood_answers": 27, "ood_natural_plan": 27, "ood_multi_if": 27, "ood_tau_bench": 27},
+            | asked(27),
         ),
         # each model at four shares of the GPUs' memory, and a table of its own
         (
@@ -52,8 +69,8 @@ def test_targets(checkout):
     assert checkout.planned("results/quick/runs/tiny/stage3/seed7/MANIFEST.json") == trained
     scored = trained | {"train_run": 2, "parquet": 3, "evaluate_checkpoint": 3, "score": 3}
     assert checkout.planned("results/quick/tables/table1.md") == scored | {"table1": 1}
-    stations = ("sandbox", "data", "train", "evaluate", "tables", "figures")
-    everything = scored | {"table1": 1, "figure3_left": 1} | dict.fromkeys(stations, 1)
+    stations = ("sandbox", "data", "train", "evaluate", "ood", "tables", "figures")
+    everything = scored | {"table1": 1, "figure3_left": 1} | dict.fromkeys(stations, 1) | MADE_UP_SUITES | asked(3)
     assert checkout.planned(*stations) == everything
 
 
@@ -70,7 +87,7 @@ def test_another_study_replaces_the_default(checkout):
 def test_a_study_of_untrained_models_only_evaluates(checkout):
     checkout.change_study(lambda config: config.update(study="untrained", regimes={}), to="untrained")
     alone = {"study_config": 1, "build_sandbox": 1, "world": 1, "queries": 3, "base_model": 1, "table1": 1, "all": 1}
-    expected = alone | {"parquet": 1, "evaluate_checkpoint": 1, "score": 1}
+    expected = alone | {"parquet": 1, "evaluate_checkpoint": 1, "score": 1} | MADE_UP_SUITES | asked(1)
     assert checkout.planned("all", "--configfile", "config/untrained.yaml") == expected
 
 
@@ -110,10 +127,10 @@ def test_a_finished_study_has_nothing_to_do_and_edits_rerun_what_they_touch(fini
 
 def test_a_changed_key_reruns_what_it_touches(finished):
     kept = (finished.folder / "config" / "quick.yaml").read_text()
-    drawn = {"table1": 1, "figure3_left": 1, "summary": 1, "study_config": 1, "all": 1}
+    drawn = {"table1": 1, "table2": 1, "figure3_left": 1, "summary": 1, "study_config": 1, "all": 1}
 
     finished.change_study(lambda config: config["regimes"]["stage3"][0].update(steps=200))
-    again = {"train_run": 1, "evaluate_checkpoint": 1, "score": 1}
+    again = {"train_run": 1, "evaluate_checkpoint": 1, "score": 1} | asked(1)
     assert finished.planned("all") == drawn | again
     (finished.folder / "config" / "quick.yaml").write_text(kept)
 
@@ -132,6 +149,6 @@ def test_a_changed_key_reruns_what_it_touches(finished):
     (finished.folder / "config" / "quick.yaml").write_text(kept)
 
     finished.change_study(lambda config: config.update(seeds=[0, 1]))
-    assert finished.planned("all") == drawn | {"train_run": 2, "evaluate_checkpoint": 2, "score": 2}
+    assert finished.planned("all") == drawn | {"train_run": 2, "evaluate_checkpoint": 2, "score": 2} | asked(2)
     (finished.folder / "config" / "quick.yaml").write_text(kept)
     assert finished.planned("all") == {}
