@@ -21,7 +21,7 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
@@ -184,6 +184,10 @@ class LocalCluster:
     def _link_system_config(self) -> None:
         if SYSTEM_CONFIG.exists() and not SYSTEM_CONFIG.is_symlink():
             raise RuntimeError(f"{SYSTEM_CONFIG}: this machine belongs to a cluster already; nothing was started")
+        if SYSTEM_CONFIG.is_symlink():
+            other = replace(self, folder=SYSTEM_CONFIG.readlink().parent)
+            if other._running("slurmctld"):
+                raise RuntimeError(f"{other.folder}: another cluster is up; stop it with `down {other.folder}`")
         SYSTEM_CONFIG.parent.mkdir(parents=True, exist_ok=True)
         SYSTEM_CONFIG.unlink(missing_ok=True)
         SYSTEM_CONFIG.symlink_to(self.config)
