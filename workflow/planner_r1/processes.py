@@ -15,6 +15,12 @@ from pathlib import Path
 
 MARK = "PLANNER_R1_WORK"
 TAIL_LINES = 40
+# What a process that computes on the CPU should find in its environment.
+CPU_VARIABLES = {
+    # Without it, small matrix products wait milliseconds for a busy core.
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "OMP_NUM_THREADS": str(min(len(os.sched_getaffinity(0)), 2)),
+}
 
 
 def end_all(work: Path) -> None:

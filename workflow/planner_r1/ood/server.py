@@ -22,7 +22,7 @@ from typing import Any
 from planner_r1 import environments
 from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
-from planner_r1.processes import MARK, end_all, signals_as_exceptions, tail
+from planner_r1.processes import CPU_VARIABLES, MARK, end_all, signals_as_exceptions, tail
 
 HOST = "127.0.0.1"
 POLL_SECONDS = 0.2
@@ -97,7 +97,14 @@ def serve(
     log, port = work / "server.log", _free_port()
     place = environments.environment(environment)
     asked = _filled(command or KINDS[backend].command, python=place.python, model=str(model), port=str(port))
-    variables = {**os.environ, MARK: str(work.resolve()), "HF_HUB_OFFLINE": "1", "TOKENIZERS_PARALLELISM": "false"}
+    defaults = CPU_VARIABLES if backend == "cpu" else {}
+    variables = {
+        **defaults,
+        **os.environ,
+        MARK: str(work.resolve()),
+        "HF_HUB_OFFLINE": "1",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
     with signals_as_exceptions():
         with open(log, "wb") as output:
             try:

@@ -21,7 +21,7 @@ from omegaconf import DictConfig
 from planner_r1 import environments
 from planner_r1.environments import ACTIVE, Environment
 from planner_r1.errors import InputError
-from planner_r1.processes import MARK, end_all, signals_as_exceptions, tail
+from planner_r1.processes import CPU_VARIABLES, MARK, end_all, signals_as_exceptions, tail
 from planner_r1.training.config import load_config
 
 POLL_SECONDS = 0.5
@@ -113,14 +113,8 @@ def _end(process: subprocess.Popen, command: list[str]) -> None:
 
 def _variables(work: Path, backend: str, store: Path, metrics: Path, temporary: Path) -> dict[str, str]:
     modules = {"cpu": "planner_r1.training.cpu"}
-    threads = str(min(len(os.sched_getaffinity(0)), 2))
-    defaults = {
-        # Without it, small matrix products wait milliseconds for a busy core.
-        "OMP_WAIT_POLICY": "PASSIVE",
-        "OMP_NUM_THREADS": threads,
-    }
     return {
-        **(defaults if backend == "cpu" else {}),
+        **(CPU_VARIABLES if backend == "cpu" else {}),
         **os.environ,
         MARK: str(work.resolve()),
         # Else Ray makes a token that is written to the home directory and shared by all clusters of a user.
