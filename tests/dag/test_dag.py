@@ -55,7 +55,8 @@ def asked(checkpoints: int) -> dict[str, int]:
             "real_rows",
             ONCE
             | {"queries": 2, "parquet": 2}
-            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2},
+            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}
+            | ({"table2": 1} | asked(2)),
         ),
     ],
 )

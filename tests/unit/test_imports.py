@@ -6,6 +6,7 @@ import sys
 HEAVY = ("torch", "ray", "verl", "transformers", "snakemake")
 LIGHT = ("sandbox.tools", "sandbox.builder", "sandbox.synthetic", "plan", "evaluator", "reward", "queries", "scoring")
 LIGHT += ("agent.oracle", "agent.prompt", "agent.query_generator", "agent.trajectories", "study", "cli", "paper.tables")
+LIGHT += ("ood.suites", "ood.answers", "ood.scores", "paper.table2")
 
 
 def test_the_environment_imports_no_trainer():

@@ -117,6 +117,26 @@ def test_decoding_items_and_repeats_are_the_studys(folders, tmp_path):
     assert any("other decoding (temperature 0" in caveat for caveat in metrics["caveats"])
 
 
+def test_what_a_services_own_keys_say_goes_before_and_is_told(folders, tmp_path):
+    with ScriptedEndpoint([says(REPLY)]) as server:
+        made = spec(server, only(folders, "multi_if"), tmp_path)
+        model = replace(made.model, temperature=0.2, max_tokens=50, extra_body={"top_k": 3})
+        collect_answers(replace(made, model=model), silent)
+    sent = {(b["temperature"], b["top_p"], b["top_k"], b["max_completion_tokens"]) for b in server.requests}
+    assert sent == {(0.2, 0.8, 3, 50)}
+    _, metrics = scored(tmp_path, folders, "multi_if")
+    assert metrics["caveats"] == ["made-up data", "other decoding (temperature 0.2, top_k 3, max_tokens 50)"]
+
+
+def test_half_a_character_is_kept_as_it_is_sent_on(folders, tmp_path):
+    with ScriptedEndpoint([says("half \ud83d")]) as server:
+        made = spec(server, only(folders, "multi_if"), tmp_path)
+        collect_answers(made, silent)
+        before = len(server.requests)
+        collect_answers(made, silent)
+        assert len(server.requests) == before
+
+
 def test_a_sample_is_the_same_every_time_and_of_another_seed_another(folders):
     suite = SUITES["natural_plan"](folders["natural_plan"])
     assert suite.items(2, 1) == suite.items(2, 1)

@@ -244,7 +244,7 @@ class Client:
         limits = [limit for limit in (self.endpoint.max_tokens, max_tokens) if limit is not None]
         if limits:
             body[self.endpoint.max_tokens_parameter] = min(limits)
-        request = {"model": self.endpoint.model, "messages": _sound(messages), **self.endpoint.sampling()}
+        request = {"model": self.endpoint.model, "messages": sound(messages), **self.endpoint.sampling()}
         request["extra_body"] = body
         request |= {} if seed is None else {"seed": seed}
         return request | ({"tools": tools} if tools else {})
@@ -327,7 +327,7 @@ def guessed_tokens(value: Any) -> int:
     return len(text) // CHARACTERS_A_TOKEN
 
 
-def _sound(value: Any) -> Any:
+def sound(value: Any) -> Any:
     """A copy of a value of JSON that can be sent: a model may have written half a character."""
     return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from planner_r1.endpoint.client import Client, Filtered, PromptTooLong, Rejected, Reply
+from planner_r1.endpoint.client import Client, Filtered, PromptTooLong, Rejected, Reply, sound
 from planner_r1.endpoint.ledger import Usage
 from planner_r1.files import add_line, open_lines, read_lines
 
@@ -62,6 +62,7 @@ class Journal:
                 line |= {"reply": asdict(await client.chat(messages, tools=tools, seed=seed, label=label))}
             except Rejected as rejection:
                 line |= {"rejection": type(rejection).__name__, "reason": str(rejection)}
+            line = sound(line)  # as it will be read again
             add_line(self._file, line)
             self._known[asked] = line
         return _recalled(self._known[asked])

@@ -213,11 +213,17 @@ class _Run:
             "items": self._asked.items,
             "repeats": self._spec.repeats,
             "seed": self._spec.seed,
-            "decoding": decoding(self.suite.name, self._asked.decoding),
+            "decoding": self._decoding(),
             "model": self._endpoint.question(),
             "user": self._user(),
             "costs": self._costs,
         }
+
+    def _decoding(self) -> dict[str, Any]:
+        """What was sent in the end: a service's own keys go before the suite's."""
+        sent = {key: getattr(self._endpoint, key) for key in ("temperature", "top_p", "max_tokens")}
+        sent |= {key: value for key, value in self._endpoint.extra_body.items() if key == "top_k"}
+        return decoding(self.suite.name, self._asked.decoding) | sent
 
     def _user(self) -> str | dict | None:
         if not self.suite.has_user:
