@@ -28,6 +28,8 @@ def finished(tmp_path_factory) -> Copy:
     config = yaml.safe_load((copy.folder / "config" / "smoke.yaml").read_text(encoding="utf-8"))
     config |= {"study": "served", "regimes": {}}
     config["queries"]["sizes"]["test"] = QUERIES
+    for suite in ("multi_if", "tau_bench"):
+        config["suites"][suite]["decoding"]["top_k"] = None  # this server refuses it
     run(copy, config, path, "results/served/models/tiny/MANIFEST.json")
     weights = copy.folder / "results" / "served" / "models" / "tiny"
     with served(weights) as url:
@@ -80,3 +82,14 @@ def test_the_table_has_a_row_for_each(finished):
 
 def test_a_finished_study_is_finished_though_the_server_is_gone(finished):
     assert finished.planned("all", "--configfile", "config/served.yaml") == {}
+
+
+@pytest.mark.parametrize("model", ["tiny", "served-native", "served-hermes"])
+@pytest.mark.parametrize("suite", ["natural_plan", "multi_if", "tau_bench"])
+def test_the_suites_are_put_to_each(finished, model, suite):
+    folder = finished.folder / "results" / "served" / "ood" / model / "base" / "seed0" / "step0" / suite
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert all(metric["items"] == 1 for metric in metrics["metrics"].values())
+    assert metrics["asked"]["costs"]["model"]["without_answer"] == 0
+    row = (finished.folder / "results" / "served" / "tables" / "table2.md").read_text()
+    assert f"| this study | {model} | base | 0 | 1 |" in row
