@@ -343,6 +343,14 @@ def test_an_endpoint_that_does_not_answer_or_whose_key_is_not_set(place, monkeyp
     assert fault.startswith("FAIL  endpoint far") and "does not answer" in fault and "secret" not in fault
 
 
+def test_the_simulated_user_of_a_suite_is_asked_too(place, monkeypatch):
+    user = {"url": "http://127.0.0.1:9/v1", "model": "m", "api_key_env": "A_KEY"}
+    place.config["suites"] = {"tau_bench": {"source": "synthetic", "user": user}}
+    monkeypatch.setenv("A_KEY", "secret")
+    fault = only(place.faults())
+    assert fault.startswith("FAIL  user of tau_bench") and "does not answer" in fault and "secret" not in fault
+
+
 # ---- the command ----
 
 
