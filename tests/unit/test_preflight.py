@@ -349,6 +349,8 @@ def test_the_simulated_user_of_a_suite_is_asked_too(place, monkeypatch):
     monkeypatch.setenv("A_KEY", "secret")
     fault = only(place.faults())
     assert fault.startswith("FAIL  user of tau_bench") and "does not answer" in fault and "secret" not in fault
+    place.config["suites"]["tau_bench"]["user"] = "scripted"
+    assert place.faults() == []
 
 
 # ---- the command ----

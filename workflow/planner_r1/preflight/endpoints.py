@@ -24,5 +24,6 @@ def _services(subject: Subject) -> Iterator[tuple[str, str, dict]]:
         if settings := study.endpoint(model):
             yield f"endpoint {model}", f"models.{model}.endpoint", settings
     for suite in study.suites:
-        if user := study.config["suites"][suite].get("user"):
+        user = study.config["suites"][suite].get("user")
+        if isinstance(user, dict):  # else the script, or none
             yield f"user of {suite}", f"suites.{suite}.user", user
