@@ -1,9 +1,12 @@
 """A given model is linked, not copied, and a folder that holds no whole model is refused."""
 
 import pytest
+import yaml
 
+from helpers.checkout import REPOSITORY
 from planner_r1.errors import InputError
-from planner_r1.training.base_model import link_model
+from planner_r1.study import Study
+from planner_r1.training.base_model import check_suite_files, link_model
 
 
 def test_links_every_file(tmp_path):
@@ -30,3 +33,16 @@ def test_refuses_what_is_no_model(tmp_path):
     with pytest.raises(InputError, match="safetensors"):
         link_model(source, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_a_suite_s_folder_is_looked_at_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def study(suite):
+        config = yaml.safe_load((REPOSITORY / "config" / "smoke.yaml").read_text(encoding="utf-8"))
+        return Study.from_config(config | {"suites": {"multi_if": suite}})
+
+    with pytest.raises(InputError, match=r"nowhere/multiIF\w+\.csv: no such file; .*`folder`"):
+        check_suite_files(study({"source": "files", "folder": "nowhere"}))
+    check_suite_files(study({"source": "files"}))  # downloaded in time
+    check_suite_files(study({"source": "synthetic"}))

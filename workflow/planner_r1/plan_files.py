@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections import Counter
@@ -195,4 +196,5 @@ def write_lines(path: str | Path, records: Iterable[dict]) -> None:
     except OSError as fault:
         raise InputError(f"{path}: cannot be written ({fault.strerror}); name a file in a folder that can be") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            unfinished.unlink()

@@ -375,6 +375,12 @@ class Study:
         """Where a suite's files are, or None where its data are made up."""
         return self.config["suites"][suite].get("folder")
 
+    def absent_suite_files(self) -> list[str]:
+        """The files of the suites' given folders that are not there."""
+        folders = {suite: self.suite_folder(suite) for suite in self.suites}
+        files = [f"{folder}/{name}" for suite, folder in folders.items() if folder for name in SUITE_FILES[suite]]
+        return [file for file in files if not Path(file).is_file()]
+
     def made_up_suite(self, suite: str) -> dict:
         """Size and seed of a suite's made-up data."""
         return {key: self.config["suites"][suite][key] for key in ("size", "seed")}

@@ -6,13 +6,14 @@ from planner_r1.rule_log import rule_log
 
 with rule_log(snakemake.log[0]):
     from planner_r1.study import Study
-    from planner_r1.training.base_model import link_model
+    from planner_r1.training.base_model import check_suite_files, link_model
     from planner_r1.training.config import check_study
     from planner_r1.training.manifest import versions, write_manifest
 
-    # a wrong key of the trainer is found here, before anything that takes long
+    # a wrong key of the trainer or folder of a suite is found here, before anything that takes long
     study = Study.from_config(snakemake.config)
     check_study(study)
+    check_suite_files(study)
     params, source, out = snakemake.params, snakemake.input, Path(snakemake.output[0]).parent
     if params.warm_start is None:
         record = link_model(Path(params.path), out)

@@ -181,7 +181,8 @@ def latex(rows: Sequence[Mapping[str, str]], title: str) -> str:
         style = r"\textit{%s}" if row["source"] != OURS else "%s"
         cells = [*map(_tex, _start(row)), *(_latex_cell(row, key) for key in KEYS)]
         lines.append(f"    {' & '.join(style % cell for cell in cells)} \\\\")
-    lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table*}", *_notes(rows, "% ")]
+    notes = [rf"  \par\footnotesize {_tex(note)}" for note in _notes(rows, "")]
+    lines += [r"    \bottomrule", r"  \end{tabular}}", *notes, r"\end{table*}"]
     return "\n".join(lines) + "\n"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from planner_r1.downloads.record import recorded
+from planner_r1.downloads.sources import DATA as DOWNLOADED
 from planner_r1.downloads.sources import load_catalogue
 from planner_r1.preflight.result import Result, Subject, fail, ok, warn
 from planner_r1.study import DATABASE_FILES
@@ -35,6 +36,12 @@ def check_data(subject: Subject) -> Iterator[Result]:
             faults = True
         else:
             known += str(path) in catalogue.files or str(path) in catalogue.members
+    for name in study.absent_suite_files():
+        faults = True
+        if Path(name).is_relative_to(DOWNLOADED):
+            yield warn(DATA, f"{name} is missing; the study downloads it")
+        else:
+            yield fail(DATA, f"{name} is missing; put it there, or change the suite's `folder`")
     if not faults:
         yield ok(DATA, f"all there ({len(wanted)} files, {known} of them pinned)")
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from planner_r1.downloads.sources import DATA
 from planner_r1.errors import InputError
+from planner_r1.study import Study
 
 NEEDED = ("config.json", "tokenizer_config.json")
 
@@ -34,3 +36,14 @@ def link_model(source: Path, out: Path) -> dict:
             link.unlink(missing_ok=True)
             os.symlink(file.resolve(), link)
     return {"source": str(source.resolve())}
+
+
+def check_suite_files(study: Study) -> None:
+    """Refuse a suite's folder that lacks a file which no download brings: the suites are read after all training.
+
+    Raises:
+        InputError: naming the file.
+    """
+    for file in study.absent_suite_files():
+        if not Path(file).is_relative_to(DATA):
+            raise InputError(f"{file}: no such file; put it there, or change the suite's key `folder`")
