@@ -260,6 +260,7 @@ def test_versions_are_held_against_the_pins_without_their_build(place):
         ("train_run", {"nodes": 1}, "set-resources.train_run.nodes is 1, trainer.nnodes is 2"),
         ("evaluate_checkpoint", {"gres": "gpu:h200:4"}, "gives 4 GPUs a node, trainer.n_gpus_per_node is 8"),
         ("evaluate_checkpoint", {"gres": "gpus=8"}, "expected gpu:N or gpu:TYPE:N"),
+        ("train_run", {"nodes": "two"}, "expected a number, found 'two'"),
     ],
 )
 def test_what_a_job_asks_for_and_the_cluster_or_the_study_does_not_have(place, rule, changed, message):

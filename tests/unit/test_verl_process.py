@@ -81,7 +81,7 @@ def run_fake_verl(tmp_path, code, nodes=1, **settings):
     for folder in (package, package.parent):
         (folder / "__init__.py").touch()
     (package / "run_verl.py").write_text(code, encoding="utf-8")
-    work = tmp_path / "work"
+    work = Path(os.path.relpath(tmp_path / "work"))  # as Snakemake's rules name it
     work.mkdir()
     config = {"trainer": {"nnodes": nodes, "n_gpus_per_node": 3}, "ray_kwargs": {"ray_init": {"num_cpus": 16}}}
     (tmp_path / "c.json").write_text(json.dumps(config), encoding="utf-8")
@@ -175,5 +175,6 @@ def test_several_nodes_are_one_task_each_and_asked_to_end_by_srun(tmp_path, fake
     assert last == "asked to end"
     assert arguments.startswith("--nodes=2 --ntasks=2 --ntasks-per-node=1 ")
     cluster, verl = arguments.split(" -- ")
+    assert f" {tmp_path}/work/ray." in cluster
     assert "planner_r1.training.ray_cluster" in cluster and cluster.endswith("--gpus=3 --cpus=16")
     assert verl.endswith(f"planner_r1.training.run_verl {tmp_path / 'c.json'}")

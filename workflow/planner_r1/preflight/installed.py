@@ -18,6 +18,8 @@ PINS = Path(__file__).resolve().parents[3] / "envs" / "pins.yaml"
 def check_installed(subject: Subject) -> Iterator[Result]:
     """The packages that determine a run have the versions of envs/pins.yaml, in the environment of the study."""
     environment, check = subject.study.environment, "environment"
+    if not set(subject.models) & set(subject.study.trainable):
+        return  # services only: verl is not needed
     try:
         found = {_normal(name): version for name, version in versions(environment).items()}
     except InputError as error:

@@ -62,7 +62,7 @@ class Profile:
         return Request(
             rule=rule,
             partition=asked.get("slurm_partition"),
-            nodes=int(asked.get("nodes", 1)),
+            nodes=self._nodes(rule, asked.get("nodes", 1)),
             gpus=gpus,
             gpu_type=gpu_type,
             cpus=self._of(rule, "set-threads"),
@@ -72,6 +72,11 @@ class Profile:
 
     def _of(self, rule: str, key: str):
         return (self.settings.get(key) or {}).get(rule)
+
+    def _nodes(self, rule: str, nodes) -> int:
+        if not str(nodes).isdecimal():
+            raise InputError(f"{self.path}: set-resources.{rule}.nodes: expected a number, found {nodes!r}")
+        return int(nodes)
 
     def _gpus(self, rule: str, gres: str | None) -> tuple[int, str | None]:
         if gres is None:

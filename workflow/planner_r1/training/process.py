@@ -94,7 +94,7 @@ def _over_nodes(settings: DictConfig, work: Path, place: Environment) -> list[st
         )
     for earlier in work.glob("ray.*"):
         shutil.rmtree(earlier, ignore_errors=True)
-    folder = tempfile.mkdtemp(prefix="ray.", dir=work)
+    folder = tempfile.mkdtemp(prefix="ray.", dir=work.resolve())  # the command runs in another folder
     # one task a node, which gets the whole of what the job has there
     nodes = [f"--nodes={trainer.nnodes}", f"--ntasks={trainer.nnodes}", "--ntasks-per-node=1", "--cpu-bind=none"]
     srun = [SRUN, *nodes, "--kill-on-bad-exit=1", "--unbuffered"]
