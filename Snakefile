@@ -8,6 +8,7 @@ from snakemake.utils import min_version
 
 from planner_r1.downloads.sources import load_catalogue
 from planner_r1.errors import InputError
+from planner_r1.paper.artefacts import FIGURE, TABLE, artefacts_of, files_of
 from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
 
 min_version("9.27")
@@ -40,22 +41,12 @@ wildcard_constraints:
     split="|".join(SPLITS),
 
 
-# A study of memory makes its own table alone, and one of untrained models nothing that is drawn from runs.
-FROM_RUNS = (
-    ["<results>/summary.md", "<results>/figures/figure3_left.png"] if study.runs else []
-)
-TABLES = [
-    "memory" if study.probes else "table1",
-    *(["table2"] if study.suites else []),
-]
-
-
 rule all:
     default_target: True
     input:
         "<results>/config.yaml",
-        expand("<results>/tables/{table}.md", table=TABLES),
-        FROM_RUNS,
+        [f"<results>/{artefact.csv}" for artefact in artefacts_of(study)],
+        "<results>/summary.md" if study.runs else [],
 
 
 include: "workflow/rules/common.smk"

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from planner_r1.errors import InputError
 from planner_r1.evaluator import RATES, Verdict, evaluate, rates
+from planner_r1.evaluator.failures import failures
 from planner_r1.evaluator.holes import holes
 from planner_r1.plan import parse_answer, to_official
 from planner_r1.queries import Query
@@ -54,22 +55,58 @@ def score(episodes: Iterable[dict], queries: Sequence[Query], store: Store) -> t
     return rows, metrics
 
 
+def score_validations(path: str | Path, queries: Sequence[Query], store: Store) -> Iterator[dict]:
+    """Score the episodes of a run's validations, one after the other, without their texts.
+
+    Args:
+        path: validation.jsonl of a run
+        queries: those of the validation split
+
+    Yields:
+        An object an episode: `step`, `idx`, `end_reason`, `turns`, `tokens`, `sub_rewards`, `failures` (kinds, see
+        evaluator.failures), `passed` and `passed_strict` (final pass under either profile), and `tools`: a
+        [turn, name, whether an error was replied] for each tool call that was replied to.
+
+    Raises:
+        InputError: naming the line that is no episode of these queries.
+    """
+    asked = {query.idx: query for query in queries}
+    for number, episode in _numbered_episodes(path):
+        try:
+            query, plan = asked[episode["idx"]], episode["plan"]
+            row = {key: episode[key] for key in ("step", "idx", "end_reason", "turns", "tokens", "sub_rewards")}
+            tools = [[call["turn"], call["name"], call["error"]] for call in episode["tool_calls"]]
+        except KeyError as error:
+            raise InputError(f"{path}, line {number}: no episode of these queries ({error} is absent)") from None
+        official = None if plan is None else to_official(plan, store)
+        verdict = evaluate(official, query, store)
+        yield row | {
+            "failures": failures(official, verdict, query, store),
+            "passed": verdict.final_pass,
+            "passed_strict": evaluate(official, query, store, "strict").final_pass,
+            "tools": tools,
+        }
+
+
 def load_episodes(path: str | Path) -> list[dict]:
     """Read trajectories.jsonl.
 
     Raises:
         InputError: naming the line that is no episode.
     """
-    episodes = []
+    return [episode for _, episode in _numbered_episodes(path)]
+
+
+def _numbered_episodes(path: str | Path) -> Iterator[tuple[int, dict]]:
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
             try:
                 episode = json.loads(line)
-                episodes.append(episode | {key: episode[key] for key in ("idx", "answer", "end_reason")})
+                episode |= {key: episode[key] for key in ("idx", "answer", "end_reason")}
             except (ValueError, TypeError, KeyError) as error:
                 what = f"{path}, line {number}: no episode ({error!r})"
                 raise InputError(f"{what}; evaluate the checkpoint again") from None
-    return episodes
+            yield number, episode
 
 
 def _by_query(episodes: Iterable[dict], queries: Sequence[Query]) -> dict[int, dict]:

@@ -7,12 +7,7 @@ except InputError as error:
 
 STORE = "<results>/sandbox/store/store.json"
 SETTINGS = ["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"]
-SCORES = [
-    f"<results>/evaluations/{checkpoint.name}/{split}/metrics.json"
-    for checkpoint in study.checkpoints
-    for split in study.splits
-]
-VALIDATIONS = [f"<results>/runs/{run.name}/validation.jsonl" for run in study.runs]
+SCORES = expand("<results>/{file}", file=files_of(study, "rates"))
 
 
 def present(*files):

@@ -1,11 +1,6 @@
 # The paper's appendix on memory: a few steps of each model at each share of the GPUs' memory. See config/studies/memory.yaml.
 
 
-rule memory:
-    input:
-        "<results>/tables/memory.md",
-
-
 rule memory_probe:
     input:
         model="<results>/models/{model}/MANIFEST.json",
@@ -29,29 +24,3 @@ rule memory_probe:
         run=lambda w: study.probe_settings(w.model, float(w.share)),
     script:
         "../scripts/memory_probe.py"
-
-
-rule memory_table:
-    input:
-        probes=[f"<results>/memory/{probe.name}.json" for probe in study.probes],
-        code=library(
-            "paper/memory.py", "paper/reference.py", "paper/reference/headline.csv"
-        ),
-    output:
-        csv="<results>/tables/memory.csv",
-        markdown=report(
-            "<results>/tables/memory.md",
-            category="Tables",
-            caption="../report/memory.rst",
-        ),
-    log:
-        "<logs>/memory_table.log",
-    params:
-        world=study.world_label,
-    script:
-        "../scripts/memory_table.py"
-
-
-localrules:
-    memory,
-    memory_table,

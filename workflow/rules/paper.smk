@@ -1,15 +1,65 @@
 # Tables and figures. Their library modules are inputs, so that an edit redraws what it touches and nothing else.
 
+MADE = artefacts_of(study)
+
+
+rule score_validations:
+    input:
+        episodes="<results>/runs/{model}/{regime}/seed{seed}/validation.jsonl",
+        queries="<results>/data/validation.jsonl",
+        store=STORE,
+        code=library("scoring.py", "evaluator/*.py", "plan/*.py"),
+    output:
+        "<results>/validations/{model}/{regime}/seed{seed}/scores.jsonl",
+    log:
+        "<logs>/score_validations/{model}/{regime}/seed{seed}.log",
+    script:
+        "../scripts/score_validations.py"
+
+
+# A rule an artefact, named after it: what is drawn from what stands in planner_r1/paper/artefacts.py.
+for artefact in MADE:
+    shown = "png" if artefact.kind == FIGURE else "markdown"
+
+    rule:
+        name:
+            artefact.name
+        input:
+            results=expand("<results>/{file}", file=artefact.inputs(study)),
+            code=[os.path.relpath(module) for module in artefact.modules()],
+        output:
+            **{
+                what: (
+                    report(
+                        f"<results>/{file}",
+                        category=f"{artefact.kind.capitalize()}s",
+                        caption=f"../report/{artefact.drawn_by}.rst",
+                        labels={"what": artefact.title},
+                    )
+                    if what == shown
+                    else f"<results>/{file}"
+                )
+                for what, file in artefact.outputs.items()
+            },
+        log:
+            f"<logs>/{artefact.name}.log",
+        localrule: True
+        params:
+            folder=RESULTS,
+            options=artefact.options,
+            world=study.world_label,
+        script:
+            "../scripts/artefact.py"
+
 
 rule tables:
     input:
-        "<results>/tables/table1.md",
-        "<results>/tables/table2.md" if study.suites else [],
+        [f"<results>/{artefact.csv}" for artefact in MADE if artefact.kind == TABLE],
 
 
 rule figures:
     input:
-        "<results>/figures/figure3_left.png",
+        [f"<results>/{artefact.csv}" for artefact in MADE if artefact.kind == FIGURE],
 
 
 rule study_config:
@@ -23,93 +73,9 @@ rule study_config:
         "../scripts/study_config.py"
 
 
-rule table1:
-    input:
-        metrics=SCORES,
-        code=library(
-            "paper/tables.py",
-            "paper/render.py",
-            "paper/statistics.py",
-            "paper/reference.py",
-            "paper/reference/table1.csv",
-        ),
-    output:
-        csv=report(
-            "<results>/tables/table1.csv",
-            category="Tables",
-            caption="../report/table1.rst",
-        ),
-        markdown="<results>/tables/table1.md",
-        latex="<results>/tables/table1.tex",
-    log:
-        "<logs>/table1.log",
-    params:
-        world=study.world_label,
-    script:
-        "../scripts/table1.py"
-
-
-rule table2:
-    input:
-        metrics=expand(
-            "{checkpoint}/{suite}/metrics.json",
-            checkpoint=OOD_CHECKPOINTS,
-            suite=study.suites,
-        ),
-        scores=expand(
-            "{checkpoint}/{suite}/scores.jsonl",
-            checkpoint=OOD_CHECKPOINTS,
-            suite=study.suites,
-        ),
-        code=library(
-            "paper/table2.py",
-            "paper/render.py",
-            "paper/statistics.py",
-            "paper/reference.py",
-            "paper/reference/table2.csv",
-        ),
-    output:
-        csv=report(
-            "<results>/tables/table2.csv",
-            category="Tables",
-            caption="../report/table2.rst",
-        ),
-        markdown="<results>/tables/table2.md",
-        latex="<results>/tables/table2.tex",
-    log:
-        "<logs>/table2.log",
-    script:
-        "../scripts/table2.py"
-
-
-rule figure3_left:
-    input:
-        validations=VALIDATIONS,
-        code=library(
-            "paper/curves.py",
-            "paper/statistics.py",
-            "paper/figures/figure3_left.py",
-            "paper/figures/style.py",
-        ),
-    output:
-        csv="<results>/figures/figure3_left.csv",
-        pdf="<results>/figures/figure3_left.pdf",
-        png=report(
-            "<results>/figures/figure3_left.png",
-            category="Figures",
-            caption="../report/figure3_left.rst",
-        ),
-    log:
-        "<logs>/figure3_left.log",
-    params:
-        world=study.world_label,
-    script:
-        "../scripts/figure3_left.py"
-
-
 rule summary:
     input:
-        validations=VALIDATIONS,
+        validations=expand("<results>/{file}", file=files_of(study, "validations")),
         code=library("paper/curves.py", "paper/learning.py", "paper/statistics.py"),
     output:
         json="<results>/summary.json",
@@ -119,16 +85,14 @@ rule summary:
     log:
         "<logs>/summary.log",
     params:
-        world=study.world_label,
+        folder=RESULTS,
     script:
         "../scripts/summary.py"
 
 
 localrules:
+    score_validations,
     tables,
     figures,
     study_config,
-    table1,
-    table2,
-    figure3_left,
     summary,

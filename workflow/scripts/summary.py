@@ -6,14 +6,15 @@ from pathlib import Path
 from planner_r1.rule_log import rule_log
 
 with rule_log(snakemake.log[0]):
-    from planner_r1.paper.curves import load_validations
+    from planner_r1.paper.curves import validations
     from planner_r1.paper.learning import learning, markdown
+    from planner_r1.paper.results import Results
     from planner_r1.study import Study
 
     study = Study.from_config(snakemake.config)
-    runs = [(run, load_validations(file)) for run, file in zip(study.runs, snakemake.input.validations, strict=True)]
-    entries = learning(runs)
+    results = Results(study, snakemake.params.folder, ["validations"])
+    entries = learning(validations(study, results))
     Path(snakemake.output.json).write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
-    text = markdown(entries, f"study {study.name}, {snakemake.params.world}")
+    text = markdown(entries, f"study {study.name}, {study.world_label}")
     Path(snakemake.output.markdown).write_text(text, encoding="utf-8")
     print(text)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from planner_r1.errors import InputError
+from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import Estimate, t_interval
-from planner_r1.study import Run
+from planner_r1.study import Run, Study
 
 
 @dataclass(frozen=True)
@@ -31,22 +29,14 @@ class Point:
     seeds: tuple[int, ...]
 
 
-def load_validations(path: str | Path) -> list[Validation]:
-    """Read the validation.jsonl of a run.
-
-    Raises:
-        InputError: naming the line that is no validated episode.
-    """
-    episodes = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                row = json.loads(line)
-                parts = {name: float(value) for name, value in row["sub_rewards"].items()}
-                episodes.append(Validation(int(row["idx"]), int(row["step"]), parts))
-            except (ValueError, TypeError, KeyError, AttributeError) as error:
-                raise InputError(f"{path}, line {number}: no validated episode ({error!r})") from None
-    return episodes
+def validations(study: Study, results: Results) -> list[tuple[Run, list[Validation]]]:
+    """The runs that were validated, with their episodes."""
+    found = ((run, results.validations(run)) for run in study.runs)
+    return [
+        (run, [Validation(row["idx"], row["step"], row["sub_rewards"]) for row in rows])
+        for run, rows in found
+        if rows is not None
+    ]
 
 
 def mean_by_step(episodes: Iterable[Validation], value: Callable[[dict], float]) -> dict[int, float]:

@@ -5,15 +5,16 @@ The study's own runs only; no number of the paper is drawn.
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
-from pathlib import Path
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from planner_r1.paper.curves import Point, Validation, by_model_and_regime, curve
+from planner_r1.paper.curves import Point, Validation, by_model_and_regime, curve, validations
 from planner_r1.paper.figures import style
+from planner_r1.paper.render import rounded
+from planner_r1.paper.results import Results
+from planner_r1.paper.statistics import Estimate
 from planner_r1.study import Run, Study
 
 FIELDS = ("model", "regime", "step", "n", "seeds", "final_pass", "final_pass_ci")
@@ -22,26 +23,44 @@ PANEL = 1.75  # inches, the height of a model's panel
 Curves = dict[tuple[str, str], list[Point]]
 
 
+def rows(study: Study, results: Results) -> list[dict]:
+    """A row a model, regime and step, percent; no interval where a step has one seed."""
+    curves = figure3_left(validations(study, results))
+    return [
+        {
+            "model": model,
+            "regime": regime,
+            "step": p.step,
+            "n": p.estimate.n,
+            "seeds": " ".join(map(str, p.seeds)),
+            "final_pass": rounded(p.estimate.mean),
+            "final_pass_ci": rounded(p.estimate.half_width),
+        }
+        for (model, regime), points in curves.items()
+        for p in points
+    ]
+
+
 def figure3_left(runs: Sequence[tuple[Run, Sequence[Validation]]]) -> Curves:
     """The curve of each (model, regime), in percent."""
     groups = by_model_and_regime(runs)
     return {group: curve(members, lambda parts: 100 * parts["pass"]) for group, members in groups.items()}
 
 
-def write_csv(curves: Curves, path: str | Path) -> None:
-    """Write the numbers that are drawn, percent; no interval where a step has one seed."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(FIELDS)
-        for (model, regime), points in curves.items():
-            for p in points:
-                width = "" if p.estimate.half_width is None else round(p.estimate.half_width, 4)
-                seeds = " ".join(map(str, p.seeds))
-                writer.writerow((model, regime, p.step, p.estimate.n, seeds, round(p.estimate.mean, 4), width))
+def curves_of(rows: Sequence[dict[str, str]]) -> Curves:
+    """The curves again, from the rows of the CSV."""
+    curves: Curves = {}
+    for row in rows:
+        half_width = float(row["final_pass_ci"]) if row["final_pass_ci"] else None
+        estimate = Estimate(float(row["final_pass"]), half_width, int(row["n"]))
+        point = Point(int(row["step"]), estimate, tuple(map(int, row["seeds"].split())))
+        curves.setdefault((row["model"], row["regime"]), []).append(point)
+    return curves
 
 
-def draw(curves: Curves, study: Study) -> plt.Figure:
+def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
     """Draw the curves: mean over seeds, and the 95% band where a step has at least two."""
+    curves = curves_of(rows)
     models, looks = [m for m in study.models if study.regimes_of(m)], style.looks(study.regimes)
     with plt.rc_context(style.SETTINGS):
         height = PANEL * len(models) + 0.95

@@ -6,12 +6,13 @@ waking it at once. The pinned verl and sglang always wake it in stages, so the h
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from statistics import mean
 
 from planner_r1.paper.reference import SOURCE, reference
+from planner_r1.paper.render import bar, rounded, tex
+from planner_r1.paper.results import Results
+from planner_r1.study import Study
 
 FIELDS = (
     *("source", "model", "share", "staged_waking", "outcome", "device_peak_gib", "trainer_peak_gib"),
@@ -37,6 +38,11 @@ CLAIMS = {
 }
 
 
+def rows(study: Study, results: Results) -> list[dict]:
+    """The rows of the table of memory; see `memory_table`."""
+    return memory_table(results.probes())
+
+
 def memory_table(probes: Iterable[dict]) -> list[dict]:
     """A row a probe (an object that training.memory_probe wrote), then a row a claim of the paper."""
     return [_probe_row(p) for p in probes] + [_claim_row(c) for c in reference("headline") if c["quantity"] in CLAIMS]
@@ -46,7 +52,7 @@ def _probe_row(probe: dict) -> dict:
     failed = probe["outcome"] != "ran"
     row = {"source": OURS, "model": probe["model"], "share": probe["share"], "staged_waking": "on"}
     row |= {"outcome": f"{probe['outcome']} ({probe['kind']})" if failed else "ran", "steps": len(probe["steps"])}
-    row |= {"device_peak_gib": _rounded(probe["device_peak_gib"]), "note": probe["evidence"] or ""}
+    row |= {"device_peak_gib": rounded(probe["device_peak_gib"]), "note": probe["evidence"] or ""}
     return dict.fromkeys(FIELDS) | row | measures(probe["steps"])
 
 
@@ -62,15 +68,15 @@ def measures(steps: Sequence[dict]) -> dict[str, float | None]:
     return {
         "trainer_peak_gib": _largest(steps, "actor/perf/max_memory_allocated_gb"),
         "trainer_reserved_gib": _largest(steps, "actor/perf/max_memory_reserved_gb"),
-        "rollout_tokens_s": _rounded(1000 / mean(per_token)) if per_token else None,
-        "step_s": _rounded(mean(times))
+        "rollout_tokens_s": rounded(1000 / mean(per_token)) if per_token else None,
+        "step_s": rounded(mean(times))
         if (times := [s["timing_s/step"] for s in settled if "timing_s/step" in s])
         else None,
     }
 
 
 def _largest(steps: Sequence[dict], key: str) -> float | None:
-    return _rounded(max((step[key] for step in steps if key in step), default=None))
+    return rounded(max((step[key] for step in steps if key in step), default=None))
 
 
 def _claim_row(claim: dict[str, str]) -> dict:
@@ -80,28 +86,36 @@ def _claim_row(claim: dict[str, str]) -> dict:
     return dict.fromkeys(FIELDS) | row
 
 
-def _rounded(value: float | None) -> float | None:
-    return None if value is None else round(value, 3)
-
-
-def write_csv(rows: Sequence[dict], path: str | Path) -> None:
-    """Write the numbers; an empty cell is a number that is not there."""
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-
-
-def markdown(rows: Sequence[dict], title: str) -> str:
-    """The table for people."""
-    lines = [f"**{title}**", "", _bar(HEADINGS), _bar(["---"] * 5 + ["---:"] * (len(HEADINGS) - 5))]
-    lines += [_bar("" if row[key] is None else str(row[key]) for key in FIELDS[:-1]) for row in rows]
+def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
+    """The table for people, from the rows of the CSV."""
+    lines = [f"**{title}**", "", bar(HEADINGS), bar(["---"] * 5 + ["---:"] * (len(HEADINGS) - 5))]
+    lines += [bar(_plain(row[key]) for key in FIELDS[:-1]) for row in rows]
     lines += ["", *LEGEND, ""]
     lines += [f"- {_place(row)}: {_plain(row['note'])}" for row in rows if row["note"]]
     return "\n".join(lines) + "\n"
 
 
-def _place(row: dict) -> str:
+def latex(rows: Sequence[dict[str, str]], title: str) -> str:
+    """The table for a paper (needs booktabs and graphicx), from the rows of the CSV."""
+    lines = [
+        r"\begin{table*}",
+        r"  \centering\small",
+        rf"  \caption{{{tex(title)}. {tex(' '.join(LEGEND).replace('`', ''))}}}",
+        r"  \resizebox{\textwidth}{!}{%",
+        rf"  \begin{{tabular}}{{lllll{'r' * (len(HEADINGS) - 5)}}}",
+        r"    \toprule",
+        f"    {' & '.join(map(tex, HEADINGS))} \\\\",
+        r"    \midrule",
+        *(f"    {' & '.join(tex(row[key]) for key in FIELDS[:-1])} \\\\" for row in rows),
+        r"    \bottomrule",
+        r"  \end{tabular}}",
+        *(rf"  \par\footnotesize {tex(_place(row))}: {tex(row['note'])}" for row in rows if row["note"]),
+        r"\end{table*}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _place(row: dict[str, str]) -> str:
     if row["source"] == OURS:
         return f"{row['model']}, share {row['share']}"
     return f"{PAPER}, {row['model']}, {row['outcome']}"
@@ -109,7 +123,3 @@ def _place(row: dict) -> str:
 
 def _plain(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def _bar(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(map(_plain, cells))} |"

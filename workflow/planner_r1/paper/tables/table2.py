@@ -15,11 +15,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import fmean
 
 from planner_r1.paper.reference import SOURCE, reference
-from planner_r1.paper.render import bar, number, rounded, tex, write_rows
+from planner_r1.paper.render import bar, number, rounded, tex
+from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import LEVEL, Estimate, holm, paired_permutation, t_interval
 from planner_r1.study import BASE_REGIME, Checkpoint, Study
 
@@ -64,6 +64,12 @@ class Result:
 
 
 Found = Mapping[tuple[Checkpoint, str], Result]
+
+
+def rows(study: Study, results: Results) -> list[dict]:
+    """The rows of Table 2; see `table2`."""
+    found = (results.suite(checkpoint, suite) for checkpoint in study.suite_checkpoints for suite in study.suites)
+    return table2(study, [Result(*of_suite) for of_suite in found if of_suite])
 
 
 def table2(study: Study, results: Iterable[Result]) -> list[dict]:
@@ -142,11 +148,6 @@ def _by_item(key: str, scores: Iterable[Mapping]) -> dict[str, float]:
 def _paper_row(printed: Mapping[str, str]) -> dict:
     row = dict.fromkeys(FIELDS) | {key: value or None for key, value in printed.items()}
     return row | {"source": PAPER, "run_steps": row["steps"], "missing": "", "caveats": ""}
-
-
-def write_csv(rows: Sequence[dict], path: str | Path) -> None:
-    """Write the numbers; an empty cell is a number that is not there."""
-    write_rows(rows, FIELDS, path)
 
 
 def markdown(rows: Sequence[Mapping[str, str]], title: str) -> str:

@@ -6,10 +6,10 @@ The CSV holds the numbers; Markdown and LaTeX are rendered from it and from noth
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from planner_r1.paper.reference import SEEDS, SOURCE, reference
-from planner_r1.paper.render import bar, number, rounded, tex, write_rows
+from planner_r1.paper.render import bar, number, rounded, tex
+from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import Estimate, t_interval
 from planner_r1.study import BASE_REGIME, Study
 
@@ -32,6 +32,11 @@ PART = (
 HIDDEN = "constraints hidden: only the leaderboard can score this split"
 PLACE = ("source", "method", "model", "regime", "split", "steps", "run_steps", "n")
 FIELDS = (*PLACE, *(field for key in KEYS for field in (key, f"{key}_ci")), "missing")
+
+
+def rows(study: Study, results: Results) -> list[dict]:
+    """The rows of Table 1; see `table1`."""
+    return table1(study, results.rates())
 
 
 def table1(study: Study, metrics: Iterable[dict]) -> list[dict]:
@@ -87,11 +92,6 @@ def _paper_row(printed: dict[str, str]) -> dict:
     n = SEEDS if printed["final_pass_ci"] else 1
     row = dict.fromkeys(FIELDS) | {key: printed[key] or None for key in FIELDS if key in printed}
     return row | {"source": PAPER, "split": "official test", "run_steps": row["steps"], "n": n, "missing": ""}
-
-
-def write_csv(rows: Sequence[dict], path: str | Path) -> None:
-    """Write the numbers; an empty cell is a number that is not there."""
-    write_rows(rows, FIELDS, path)
 
 
 def markdown(rows: Sequence[dict[str, str]], title: str) -> str:

@@ -1,0 +1,129 @@
+"""Every table and figure of the paper by name: what it shows, what it reads, and which modules draw it.
+
+To add one, write its module in `tables/` or `figures/`, name it here, and put its caption in `workflow/report/`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+from planner_r1.paper.results import KINDS, table_file
+from planner_r1.study import Study
+
+TABLE, FIGURE = "table", "figure"
+PAPER = Path(__file__).resolve().parent
+PACKAGE = "planner_r1.paper"
+CASES = 5  # case studies of the paper
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A table or a figure.
+
+    name: of its rule and its files
+    kind: "table" or "figure"
+    title: what it shows, in a few words
+    reads: kinds of results (results.KINDS), and tables as `table:<name>`
+    module: of `tables/` or `figures/`; the artefact's name where it is not given
+    options: what `rows` is called with beside the study and its results
+    """
+
+    name: str
+    kind: str
+    title: str
+    reads: tuple[str, ...]
+    module: str = ""
+    options: Mapping = field(default_factory=dict)
+
+    @property
+    def drawn_by(self) -> str:
+        """The module's name."""
+        return self.module or self.name
+
+    @property
+    def import_name(self) -> str:
+        return f"{PACKAGE}.{self.kind}s.{self.drawn_by}"
+
+    @property
+    def csv(self) -> str:
+        """The file of its numbers, below results/<study>."""
+        return f"{self.kind}s/{self.name}.csv"
+
+    @property
+    def outputs(self) -> dict[str, str]:
+        """All its files by what they are, below results/<study>."""
+        endings = {"csv": "csv", "markdown": "md", "latex": "tex"} if self.kind == TABLE else {"csv": "csv"}
+        endings |= {} if self.kind == TABLE else {"pdf": "pdf", "png": "png"}
+        return {what: f"{self.kind}s/{self.name}.{ending}" for what, ending in endings.items()}
+
+    def inputs(self, study: Study) -> list[str]:
+        """The files it is made of, below results/<study>."""
+        return [file for kind in self.reads for file in files_of(study, kind)]
+
+    def modules(self) -> list[Path]:
+        """The modules and reference files of the paper's package that it is made by: an edit of one makes it anew."""
+        return [PAPER / "make.py", *imported(PAPER / f"{self.kind}s" / f"{self.drawn_by}.py")]
+
+
+ARTEFACTS = (
+    Artefact("table1", TABLE, "Table 1: TravelPlanner", ("rates",)),
+    Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
+    Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
+    Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations",)),
+)
+
+
+def artefact(name: str) -> Artefact:
+    """The artefact of a name; KeyError where there is none."""
+    return {known.name: known for known in ARTEFACTS}[name]
+
+
+def artefacts_of(study: Study) -> list[Artefact]:
+    """Those that a study has files for of every kind they read; of a study of memory its table alone."""
+    if study.probes:
+        return [artefact("memory")]
+    return [known for known in ARTEFACTS if all(files_of(study, kind) for kind in known.reads)]
+
+
+def files_of(study: Study, kind: str) -> list[str]:
+    """The files of a kind of results, or of a table named as `table:<name>`, below results/<study>."""
+    _, is_table, name = kind.partition("table:")
+    if not is_table:
+        return KINDS[kind](study)
+    return [table_file(name)] if artefact(name) in artefacts_of(study) else []
+
+
+@cache
+def imported(path: Path) -> list[Path]:
+    """A module of the paper's package with those it imports of this package, directly or not, and, where the paper's
+    numbers are among them, the files of these."""
+    found: set[Path] = set()
+    _gather(path, found)
+    if PAPER / "reference.py" in found:
+        found |= {*(PAPER / "reference").iterdir()}
+    return sorted(found)
+
+
+def _gather(path: Path, found: set[Path]) -> None:
+    if path in found:
+        return
+    found.add(path)
+    for name in _imports(path):
+        module = PAPER.joinpath(*name.split(".")).with_suffix(".py")
+        if module.is_file():
+            _gather(module, found)
+
+
+def _imports(path: Path) -> Iterator[str]:
+    """Names below planner_r1.paper that a module may import; `from package import name` may mean either."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        names = []
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+        elif isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        yield from (name.removeprefix(f"{PACKAGE}.") for name in names if name.startswith(f"{PACKAGE}."))

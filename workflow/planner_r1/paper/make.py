@@ -1,0 +1,35 @@
+"""Making a table or a figure from a study's results. The CSV comes first, and everything else is drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+
+from planner_r1.paper.artefacts import TABLE, Artefact
+from planner_r1.paper.render import read_csv, write_rows
+from planner_r1.paper.results import Results
+from planner_r1.study import Study
+
+
+def make(artefact: Artefact, study: Study, folder: str | Path, outputs: Mapping[str, str | Path]) -> None:
+    """Make an artefact of what is in `folder` (results/<study>).
+
+    Args:
+        outputs: a path for each of `artefact.outputs`.
+
+    Raises:
+        InputError: a file of results is not what it should be.
+    """
+    module = import_module(artefact.import_name)
+    rows = module.rows(study, Results(study, folder, artefact.reads), **artefact.options)
+    write_rows(rows, module.FIELDS, outputs["csv"])
+    written = read_csv(outputs["csv"])
+    if artefact.kind == TABLE:
+        title = f"{artefact.title}; study {study.name}, {study.world_label}"
+        Path(outputs["markdown"]).write_text(module.markdown(written, title), encoding="utf-8")
+        Path(outputs["latex"]).write_text(module.latex(written, title), encoding="utf-8")
+        return
+    from planner_r1.paper.figures import style  # matplotlib takes a while to load
+
+    style.save(module.draw(written, study), outputs["pdf"], outputs["png"])

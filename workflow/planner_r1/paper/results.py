@@ -1,0 +1,187 @@
+"""What a study has produced, as tables and figures read it: which files there are, and what stands in them.
+
+A file that is not there reads as None, so that an unfinished study can be looked at; whoever draws it says what is
+missing. In the DAG every file is there.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+from planner_r1.errors import InputError
+from planner_r1.paper.render import read_csv
+from planner_r1.study import Checkpoint, Run, Study
+
+# Every kind of result and the files that hold it, below results/<study>.
+#   rates, scores, trajectories: of the evaluated checkpoints (metrics.json, scores.jsonl, trajectories.jsonl)
+#   validations: the episodes of the validations during training, scored, without their texts
+#   episodes: the same with all that was said; large
+#   metrics, manifests: of the runs
+#   models: what each model is before training by reward
+#   suites: metrics.json and scores.jsonl of the out-of-domain suites; asked: what was sent to the models for them
+#   probes: of a study of memory
+#   config: the study with its defaults
+KINDS: dict[str, Callable[[Study], list[str]]] = {
+    "config": lambda study: ["config.yaml"],
+    "queries": lambda study: [f"data/{split}.jsonl" for split in dict.fromkeys((*study.splits, "validation"))],
+    "models": lambda study: [model_file(model) for model in study.trainable],
+    "rates": lambda study: [f"{name}/metrics.json" for name in _evaluations(study)],
+    "scores": lambda study: [f"{name}/scores.jsonl" for name in _evaluations(study)],
+    "trajectories": lambda study: [f"{name}/trajectories.jsonl" for name in _evaluations(study)],
+    "validations": lambda study: [validations_file(run) for run in study.runs],
+    "episodes": lambda study: [f"runs/{run.name}/validation.jsonl" for run in study.runs],
+    "metrics": lambda study: [f"runs/{run.name}/metrics.jsonl" for run in study.runs],
+    "manifests": lambda study: [f"runs/{run.name}/MANIFEST.json" for run in study.runs],
+    "suites": lambda study: [
+        f"{suite_folder(checkpoint, suite)}/{name}"
+        for checkpoint in study.suite_checkpoints
+        for suite in study.suites
+        for name in ("metrics.json", "scores.jsonl")
+    ],
+    "asked": lambda study: [f"ood/{checkpoint.name}/asked.json" for checkpoint in study.suite_checkpoints],
+    "probes": lambda study: [f"memory/{probe.name}.json" for probe in study.probes],
+}
+
+
+def evaluation_folder(checkpoint: Checkpoint, split: str) -> str:
+    return f"evaluations/{checkpoint.name}/{split}"
+
+
+def suite_folder(checkpoint: Checkpoint, suite: str) -> str:
+    return f"ood/{checkpoint.name}/{suite}"
+
+
+def validations_file(run: Run) -> str:
+    return f"validations/{run.name}/scores.jsonl"
+
+
+def model_file(model: str) -> str:
+    return f"models/{model}/MANIFEST.json"
+
+
+def table_file(name: str) -> str:
+    return f"tables/{name}.csv"
+
+
+def _evaluations(study: Study) -> list[str]:
+    return [evaluation_folder(checkpoint, split) for checkpoint in study.checkpoints for split in study.splits]
+
+
+class Results:
+    """The results of a study in a folder, such as results/quick.
+
+    Args:
+        reads: the kinds, and the names of tables as `table:<name>`, that the reader has declared to read, which
+            become its inputs in the DAG.
+    """
+
+    def __init__(self, study: Study, folder: str | Path, reads: Collection[str]):
+        self.study, self.folder, self.reads = study, Path(folder), reads
+
+    def rates(self) -> list[dict]:
+        """The metrics.json of every checkpoint and split."""
+        return [read for file in self._files("rates") if (read := self._json(file)) is not None]
+
+    def scores(self, checkpoint: Checkpoint, split: str) -> list[dict] | None:
+        """The scored plans of a checkpoint on a split."""
+        return self._lines("scores", f"{evaluation_folder(checkpoint, split)}/scores.jsonl")
+
+    def trajectories(self, checkpoint: Checkpoint, split: str) -> Iterator[dict] | None:
+        """The episodes of a checkpoint on a split, one after the other: together they may be large."""
+        return self._stream("trajectories", f"{evaluation_folder(checkpoint, split)}/trajectories.jsonl")
+
+    def validations(self, run: Run) -> list[dict] | None:
+        """The scored episodes of a run's validations (see scoring.score_validations)."""
+        return self._lines("validations", validations_file(run))
+
+    def episodes(self, run: Run) -> Iterator[dict] | None:
+        """The episodes of a run's validations with all that was said, one after the other."""
+        return self._stream("episodes", f"runs/{run.name}/validation.jsonl")
+
+    def metrics(self, run: Run, keys: Collection[str]) -> list[dict] | None:
+        """What verl measured at each step, `step` and those of `keys` that a step has."""
+        lines = self._stream("metrics", f"runs/{run.name}/metrics.jsonl")
+        if lines is None:
+            return None
+        wanted = {"step", *keys}
+        return [{key: line[key] for key in wanted if key in line} for line in lines]
+
+    def manifest(self, run: Run) -> dict | None:
+        """The MANIFEST.json of a run."""
+        return self._one("manifests", f"runs/{run.name}/MANIFEST.json")
+
+    def model(self, model: str) -> dict | None:
+        """The MANIFEST.json of a model before training by reward."""
+        return self._one("models", model_file(model))
+
+    def suite(self, checkpoint: Checkpoint, suite: str) -> tuple[dict, list[dict]] | None:
+        """The metrics.json and the rows of scores.jsonl of a checkpoint on a suite."""
+        folder = suite_folder(checkpoint, suite)
+        metrics, scores = self._one("suites", f"{folder}/metrics.json"), self._lines("suites", f"{folder}/scores.jsonl")
+        return None if metrics is None or scores is None else (metrics, scores)
+
+    def asked(self, checkpoint: Checkpoint) -> dict | None:
+        """What was asked of a checkpoint for the suites."""
+        return self._one("asked", f"ood/{checkpoint.name}/asked.json")
+
+    def probes(self) -> list[dict]:
+        """What each probe of a study of memory wrote."""
+        return [read for file in self._files("probes") if (read := self._json(file)) is not None]
+
+    def queries(self, split: str) -> Path:
+        """The file of a split's queries."""
+        self._declared("queries")
+        return self.folder / "data" / f"{split}.jsonl"
+
+    def table(self, name: str) -> list[dict[str, str]] | None:
+        """The rows of another table's CSV, as text."""
+        self._declared(f"table:{name}")
+        path = self.folder / table_file(name)
+        return read_csv(path) if path.is_file() else None
+
+    # ---- files ------------------------------------------------------------------------------------------------
+
+    def _files(self, kind: str) -> list[str]:
+        self._declared(kind)
+        return KINDS[kind](self.study)
+
+    def _declared(self, kind: str) -> None:
+        if kind not in self.reads:
+            raise ValueError(f"reads '{kind}', which is not among what it says it reads ({', '.join(self.reads)})")
+
+    def _one(self, kind: str, file: str) -> Any:
+        self._declared(kind)
+        return self._json(file)
+
+    def _json(self, file: str) -> Any:
+        path = self.folder / file
+        if not path.is_file():
+            return None
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as error:
+            raise InputError(f"{path}: not JSON ({error}); delete it and run its rule again") from None
+
+    def _lines(self, kind: str, file: str) -> list[dict] | None:
+        lines = self._stream(kind, file)
+        return None if lines is None else list(lines)
+
+    def _stream(self, kind: str, file: str) -> Iterator[dict] | None:
+        self._declared(kind)
+        path = self.folder / file
+        return _objects(path) if path.is_file() else None
+
+
+def _objects(path: Path) -> Iterator[dict]:
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, start=1):
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise InputError(
+                    f"{path}, line {number}: not JSON ({error}); delete it and run its rule again"
+                ) from None
+            yield row
