@@ -192,7 +192,7 @@ def ability(study: Study, checkpoint: Checkpoint) -> float:
     end = {"stage1": -0.6, "stage2": -0.5, "stage3": -0.45}[weights] + 0.08 * len(run.phases) - (0.15 if small else 0)
     value = start + rise * (end - start + luck) + 0.25 * math.log1p(max(0.0, share - 1)) + noise
     if collapses(study, run):
-        value += (COLLAPSED - value) * _logistic(25 * (share - 0.45))
+        value += (COLLAPSED - value) * _logistic(25 * (share - {"stage2": 0.75, "stage3": 0.45}[weights]))
     return value
 
 
@@ -739,9 +739,23 @@ def _suite_metrics(checkpoint: Checkpoint, suite: str, rows: Sequence[dict], ask
     whole = all(found[metric]["items"] == n for metric, n in SUITES[suite].metrics.items())
     return {
         **{"model": checkpoint.model, "regime": checkpoint.regime, "suite": suite, "seed": checkpoint.seed},
-        **{"step": checkpoint.step, "metric_version": 1, "metrics": found},
+        **{"step": checkpoint.step, "metric_version": 1, "metrics": found, **_what_else(suite, rows, found)},
         **{"caveats": [] if whole else ["not all items"], "asked": asked[suite]},
     }
+
+
+def _what_else(suite: str, rows: Sequence[dict], found: dict) -> dict:
+    """What a suite tells beside its metrics."""
+    if suite == "tau_bench":
+        passed = found["tau_pass1"]["mean"]
+        repeats = len(found["tau_pass1"]["by_repeat"])
+        by_k = {f"pass^{k}": passed**k for k in range(1, repeats + 1)}
+        return {"pass": by_k, "end_reasons": {"done": len(rows)}}
+    thinking = {"thinking": {"answers": len(rows), "with_thinking": 0}}
+    if suite == "natural_plan":
+        return thinking | {"validity": {metric: {"rate": m["mean"], "unknown": 0} for metric, m in found.items()}}
+    kinds = ("prompt_strict", "instruction_strict", "prompt_loose", "instruction_loose", "mean")
+    return thinking | {"accuracies": {metric[-1]: dict.fromkeys(kinds, m["mean"]) for metric, m in found.items()}}
 
 
 # ---- memory -------------------------------------------------------------------------------------------------------
