@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import mean
 from typing import TextIO
 
-from planner_r1.paper.flops import Shape, known_shape, run_flops, training_flops
+from planner_r1.paper.flops import Shape, known_shape, reckoned_flops, run_flops
 from planner_r1.queries import load_queries
 from planner_r1.study import Checkpoint, Run, Study
 from planner_r1.training.config import compose_config
@@ -191,11 +191,8 @@ class Bill:
         trained, shape = self._trained(run, episodes), self.shape(run.model)
         if trained.value is None or shape is None:
             return Amount(None, Source.assumed)
-        # as if all episodes were equally long, which takes the least attention
-        number = episodes * run.steps
-        return Amount(
-            number * training_flops(shape, [trained.value / number]), max(trained.source, Source.extrapolated)
-        )
+        flops = reckoned_flops(shape, trained.value, episodes * run.steps)
+        return Amount(flops, max(trained.source, Source.extrapolated))
 
     def _kept(self, run: Run) -> Amount:
         shape = self.shape(run.model)

@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
+from math import isfinite
 from pathlib import Path
 
 import yaml
@@ -93,11 +94,26 @@ def update_flops(mfu: float, seconds: float, peak: float, gpus: int, epochs: int
     return mfu * peak * gpus * seconds / epochs
 
 
+def step_flops(metrics: Mapping, peak: float, gpus: int, epochs: int = 1) -> float | None:
+    """The paper's FLOPs of one step, from its metrics; None where they lack the time or an MFU that says something.
+
+    verl's MFU is 0 for a GPU whose peak it does not know and for a model that it cannot count.
+    """
+    mfu, seconds = metrics.get(MFU), metrics.get(UPDATE_SECONDS)
+    if not mfu or seconds is None or not (isfinite(mfu) and isfinite(seconds)):
+        return None
+    return update_flops(mfu, seconds, peak, gpus, epochs)
+
+
 def run_flops(metrics: Iterable[Mapping], peak: float, gpus: int, epochs: int = 1) -> float | None:
-    """The paper's FLOPs of a run, from the metrics of its steps; None where a step lacks its MFU or its time."""
-    total = 0.0
-    for step in metrics:
-        if MFU not in step or UPDATE_SECONDS not in step:
-            return None
-        total += update_flops(step[MFU], step[UPDATE_SECONDS], peak, gpus, epochs)
-    return total
+    """The paper's FLOPs of a run, from the metrics of its steps; None where one of them does not tell."""
+    steps = [step_flops(step, peak, gpus, epochs) for step in metrics]
+    return None if None in steps else sum(steps)
+
+
+def reckoned_flops(shape: Shape, tokens: float, episodes: float) -> float:
+    """The model's FLOPs of one pass over so many episodes of so many tokens together, where nothing was measured.
+
+    As if all were equally long, which takes the least attention.
+    """
+    return episodes * training_flops(shape, [tokens / episodes])

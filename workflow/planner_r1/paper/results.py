@@ -26,7 +26,7 @@ from planner_r1.study import Checkpoint, Run, Study
 #   config: the study with its defaults
 KINDS: dict[str, Callable[[Study], list[str]]] = {
     "config": lambda study: ["config.yaml"],
-    "queries": lambda study: [f"data/{split}.jsonl" for split in dict.fromkeys((*study.splits, "validation"))],
+    "queries": lambda study: [f"data/{split}.jsonl" for split in _query_splits(study)],
     "models": lambda study: [model_file(model) for model in study.trainable],
     "rates": lambda study: [f"{name}/metrics.json" for name in _evaluations(study)],
     "scores": lambda study: [f"{name}/scores.jsonl" for name in _evaluations(study)],
@@ -64,6 +64,11 @@ def model_file(model: str) -> str:
 
 def table_file(name: str) -> str:
     return f"tables/{name}.csv"
+
+
+def _query_splits(study: Study) -> list[str]:
+    """The splits that are evaluated, and those that runs train and are validated on."""
+    return list(dict.fromkeys((*study.splits, *(("train", "validation") if study.runs else ()))))
 
 
 def _evaluations(study: Study) -> list[str]:
@@ -116,6 +121,11 @@ class Results:
     def model(self, model: str) -> dict | None:
         """The MANIFEST.json of a model before training by reward."""
         return self._one("models", model_file(model))
+
+    def model_folder(self, model: str) -> Path:
+        """Where that model lies: its config.json stands beside its manifest."""
+        self._declared("models")
+        return (self.folder / model_file(model)).parent
 
     def suite(self, checkpoint: Checkpoint, suite: str) -> tuple[dict, list[dict]] | None:
         """The metrics.json and the rows of scores.jsonl of a checkpoint on a suite."""
