@@ -30,6 +30,7 @@ class Artefact:
     reads: kinds of results (results.KINDS), and tables as `table:<name>`
     module: of `tables/` or `figures/`; the artefact's name where it is not given
     options: what `rows` is called with beside the study and its results
+    may_read: kinds that it reads as well, where the study has them
     """
 
     name: str
@@ -38,6 +39,7 @@ class Artefact:
     reads: tuple[str, ...]
     module: str = ""
     options: Mapping = field(default_factory=dict)
+    may_read: tuple[str, ...] = ()
 
     @property
     def drawn_by(self) -> str:
@@ -62,7 +64,7 @@ class Artefact:
 
     def inputs(self, study: Study) -> list[str]:
         """The files it is made of, below results/<study>."""
-        return [file for kind in self.reads for file in files_of(study, kind)]
+        return [file for kind in (*self.reads, *self.may_read) for file in files_of(study, kind)]
 
     def modules(self) -> list[Path]:
         """The modules and reference files of the paper's package that it is made by: an edit of one makes it anew."""
@@ -72,6 +74,7 @@ class Artefact:
 ARTEFACTS = (
     Artefact("table1", TABLE, "Table 1: TravelPlanner", ("rates",)),
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
+    Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
     Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations",)),
 )

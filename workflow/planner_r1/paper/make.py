@@ -22,7 +22,7 @@ def make(artefact: Artefact, study: Study, folder: str | Path, outputs: Mapping[
         InputError: a file of results is not what it should be.
     """
     module = import_module(artefact.import_name)
-    rows = module.rows(study, Results(study, folder, artefact.reads), **artefact.options)
+    rows = module.rows(study, Results(study, folder, (*artefact.reads, *artefact.may_read)), **artefact.options)
     write_rows(rows, module.FIELDS, outputs["csv"])
     written = read_csv(outputs["csv"])
     if artefact.kind == TABLE:
