@@ -37,7 +37,6 @@ from planner_r1.training.episodes import end_shares
 
 REAL_METRICS = Path(__file__).resolve().parents[1] / "data" / "verl_metrics_cpu.jsonl"
 PEAK_FLOPS = 989e12  # of an H200
-TINY = Shape(128, 384, 2, 4, 2, 32, 2000, tied=True)
 # How easily each constraint is met: the log odds for a policy of ability 0 on a query of middling difficulty.
 COMMONSENSE = {
     "is_reasonable_visiting_city": 3.4,
@@ -92,6 +91,7 @@ def write_results(
         made.write(f"data/{split}.jsonl", lambda path, asked=asked: save_queries(path, asked))
     for model in study.trainable:
         made.json(model_file(model), lambda model=model: model_manifest(study, model))
+        made.json(f"models/{model}/config.json", lambda model=model: model_config(study, model))
     for checkpoint in study.checkpoints:
         for split in study.splits:
             _write_evaluation(made, checkpoint, split, of_split[split])
@@ -610,6 +610,15 @@ def model_manifest(study: Study, model: str) -> dict:
     else:
         record = {"source": f"/data/models/{model}"}
     return {"model": model, **record, "versions": VERSIONS, "files": {name: _file(f"{model} {name}") for name in names}}
+
+
+def model_config(study: Study, model: str) -> dict:
+    """The config.json of a model, in Hugging Face's names."""
+    shape = shape_of(study, model)
+    layers, heads = {"num_hidden_layers": shape.layers}, {"num_attention_heads": shape.heads}
+    sizes = {"hidden_size": shape.hidden_size, "intermediate_size": shape.intermediate_size}
+    heads |= {"num_key_value_heads": shape.kv_heads, "head_dim": shape.head_dim, "vocab_size": shape.vocabulary}
+    return {"model_type": "qwen3", **sizes, **layers, **heads, "tie_word_embeddings": shape.tied}
 
 
 def run_manifest(study: Study, run: Run) -> dict:

@@ -12,7 +12,7 @@ from planner_r1.agent.limits import KEYS, Limits, read_limits
 from planner_r1.endpoint.client import Endpoint
 from planner_r1.endpoint.ledger import Price
 from planner_r1.errors import InputError
-from planner_r1.paper import tables
+from planner_r1.paper.tables import table1
 from planner_r1.study import Checkpoint, Study, load_schema
 
 CONFIG = Path(__file__).resolve().parents[2] / "config"
@@ -95,16 +95,16 @@ def test_a_study_of_services_alone_needs_no_training_queries():
 def test_table_1_sets_a_services_row_beside_the_papers(tmp_path):
     made = study(models={"gpt-5": SERVICE}, regimes={})
     (checkpoint,) = made.checkpoints
-    rows = tables.table1(made, [metrics(checkpoint, final_pass=0.25)])
+    rows = table1.table1(made, [metrics(checkpoint, final_pass=0.25)])
     ours, papers = rows[:2]
-    assert (ours["source"], ours["model"], ours["regime"], ours["final_pass"]) == (tables.OURS, "gpt-5", "base", 25.0)
-    assert (papers["source"], papers["method"], papers["final_pass"]) == (tables.PAPER, "GPT5 (high)", "21.2")
+    assert (ours["source"], ours["model"], ours["regime"], ours["final_pass"]) == (table1.OURS, "gpt-5", "base", 25.0)
+    assert (papers["source"], papers["method"], papers["final_pass"]) == (table1.PAPER, "GPT5 (high)", "21.2")
 
 
 def test_the_shipped_study_of_services():
     made = Study.from_config(yaml.safe_load((CONFIG / "studies" / "api_models.yaml").read_text()))
     assert made.name == "api_models" and made.runs == ()
-    named = {row["model"] for row in tables.reference("table1")}
+    named = {row["model"] for row in table1.reference("table1")}
     assert set(made.models) == {"gpt-5", "gpt-o3"} <= named
     for model in made.models:
         assert Endpoint(model, **made.endpoint(model)).reasoning_effort == "high"

@@ -1,16 +1,18 @@
 """Learning curves, the figure drawn from them, and the summary of what was learnt."""
 
-import json
+from dataclasses import asdict
 
 import matplotlib.colors
 import pytest
 from PIL import Image
 
 from helpers.made_up_study import study, validations
-from planner_r1.errors import InputError
+from planner_r1.files import write_lines
 from planner_r1.paper import learning
-from planner_r1.paper.curves import Validation, curve, load_validations
+from planner_r1.paper.curves import curve
 from planner_r1.paper.figures import figure3_left, style
+from planner_r1.paper.render import read_csv, write_rows
+from planner_r1.paper.results import Results, validations_file
 
 RISE = {0: 0.2, 20: 0.4, 40: 0.6}
 
@@ -23,16 +25,6 @@ def test_a_curve_has_at_each_step_the_seeds_that_were_validated_there():
     assert [(p.step, p.estimate.n, p.seeds) for p in points] == [(0, 3, (0, 1, 2)), (20, 3, (0, 1, 2)), (40, 2, (0, 1))]
     assert points[1].estimate.mean == pytest.approx((0.4 + 0.4 + 0.6) / 3)
     assert points[0].estimate.half_width == pytest.approx(0)
-
-
-def test_validations_are_read_and_a_broken_line_is_named(tmp_path):
-    path = tmp_path / "validation.jsonl"
-    parts = {"schema": 1, "cs_micro": 0.5, "hard_micro": 0, "cs_macro": 0, "hard_macro": 0, "pass": 0}
-    path.write_text(json.dumps({"idx": 1, "step": 20, "sub_rewards": parts, "text": "..."}) + "\n")
-    assert load_validations(path) == [Validation(1, 20, {k: float(v) for k, v in parts.items()})]
-    path.write_text(path.read_text() + '{"idx": 1, "step": 20}\n')
-    with pytest.raises(InputError, match="line 2"):
-        load_validations(path)
 
 
 def test_the_summary_tells_a_rise_from_no_rise():
@@ -69,36 +61,46 @@ def test_the_reward_is_equation_one():
 # ---- the figure ------------------------------------------------------------------------------------------------
 
 
-def drawn(made, runs):
-    curves = figure3_left.figure3_left(runs)
-    return curves, figure3_left.draw(curves, made)
+def read_rows(made, runs, folder):
+    """The rows of the figure's CSV, from runs with their validations."""
+    for run, episodes in runs:
+        path = folder / validations_file(run)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_lines(path, map(asdict, episodes))
+    folder.mkdir(exist_ok=True)
+    write_rows(figure3_left.rows(made, Results(made, folder, ("validations",))), figure3_left.FIELDS, folder / "f.csv")
+    return read_csv(folder / "f.csv")
 
 
-def test_the_band_is_drawn_from_two_seeds_on():
+def drawn(made, runs, folder):
+    return figure3_left.draw(read_rows(made, runs, folder), made)
+
+
+def test_the_band_is_drawn_from_two_seeds_on(tmp_path):
     for seeds, bands in (([0], 0), ([0, 1], 1)):
         made = study(seeds=seeds)
-        _, figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs])
+        figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs], tmp_path)
         for axis in figure.axes:
             assert len(axis.get_lines()) == 2 and len(axis.collections) == 2 * bands
             low, high = axis.get_ylim()
             assert low == 0 and high <= 100
 
 
-def test_the_figure_says_what_it_shows_and_what_is_missing():
+def test_the_figure_says_what_it_shows_and_what_is_missing(tmp_path):
     made = study(seeds=[0, 1])
     runs = [(run, validations(run, RISE)) for run in made.runs if (run.model, run.regime) != ("tiny", "stage3")]
-    curves, figure = drawn(made, runs)
-    text = figure3_left.note(curves, made)
+    figure = drawn(made, runs, tmp_path)
+    text = figure.get_suptitle()
     assert "synthetic world of 3 cities" in text and "2 seeds" in text and "missing: tiny/stage3" in text
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["tiny", "qwen3-8b"]
     assert figure.axes[0].yaxis.get_major_formatter()(50) == "50%"
-    assert "1 seed (no interval)" in figure3_left.note(figure3_left.figure3_left(runs[:1]), made)
-    assert "no seeds" in figure3_left.note({}, made)
+    assert "1 seed (no interval)" in drawn(made, runs[:1], tmp_path / "one").get_suptitle()
+    assert "no seeds" in drawn(made, [], tmp_path / "nothing").get_suptitle()
 
 
-def test_text_is_readable_and_nothing_covers_the_data():
+def test_text_is_readable_and_nothing_covers_the_data(tmp_path):
     made = study(seeds=[0, 1, 2])
-    _, figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs])
+    figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs], tmp_path)
     figure.canvas.draw()
     sizes = [text.get_fontsize() for text in figure.findobj(lambda a: hasattr(a, "get_fontsize") and a.get_text())]
     assert min(sizes) >= 7
@@ -125,13 +127,12 @@ def test_colours_differ_for_the_colour_blind():
 
 def test_files_hold_what_was_drawn_and_are_repeatable(tmp_path):
     made = study(seeds=[0, 1])
-    curves, _ = drawn(made, [(run, validations(run, RISE)) for run in made.runs])
-    figure3_left.write_csv(curves, tmp_path / "f.csv")
+    rows = read_rows(made, [(run, validations(run, RISE)) for run in made.runs], tmp_path)
     lines = (tmp_path / "f.csv").read_text().splitlines()
     assert lines[0] == "model,regime,step,n,seeds,final_pass,final_pass_ci"
     assert lines[1] == "tiny,stage1,0,2,0 1,20.0,0.0" and len(lines) == 1 + 2 * 2 * 3
     for name in ("one", "two"):
-        style.save(figure3_left.draw(curves, made), tmp_path / f"{name}.png", tmp_path / f"{name}.pdf")
+        style.save(figure3_left.draw(rows, made), tmp_path / f"{name}.png", tmp_path / f"{name}.pdf")
     for kind in ("png", "pdf"):
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
     assert Image.open(tmp_path / "one.png").width == round(style.COLUMN * style.DPI)

@@ -1,13 +1,13 @@
 """The table of a study of memory, from verl's own metrics and made-up outcomes."""
 
-import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from planner_r1.paper import memory
 from planner_r1.paper.reference import reference
+from planner_r1.paper.render import read_csv, write_rows
+from planner_r1.paper.tables import memory
 
 # What verl 0.9.1 logged on a CPU: `snakemake -c 2 all --configfile config/smoke.yaml`, the file
 # results/smoke/work/tiny/stage1/seed0/metrics.1.jsonl as it was left: a validation, two training steps of 8 episodes.
@@ -49,10 +49,8 @@ def test_each_probe_has_a_row_and_a_lack_of_memory_its_kind_and_evidence(steps, 
         probe(share=0.6, device_peak_gib=101.5, steps=steps),
         probe(share=0.9, outcome="out of memory", kind="GPU", evidence="CUDA out of memory | 3 GiB"),
     ]
-    rows = memory.memory_table(probes)
-    memory.write_csv(rows, tmp_path / "memory.csv")
-    with open(tmp_path / "memory.csv", encoding="utf-8", newline="") as file:
-        ran, failed, *_ = csv.DictReader(file)
+    write_rows(memory.memory_table(probes), memory.FIELDS, tmp_path / "memory.csv")
+    ran, failed, *_ = rows = read_csv(tmp_path / "memory.csv")
     assert (ran["outcome"], ran["device_peak_gib"], ran["steps"], ran["staged_waking"]) == ("ran", "101.5", "2", "on")
     assert (failed["outcome"], failed["step_s"], failed["steps"]) == ("out of memory (GPU)", "", "0")
     text = memory.markdown(rows, "Memory")

@@ -5,9 +5,9 @@ from scipy import stats
 
 from helpers.made_up_study import CONFIG
 from planner_r1.ood.suites import SUITES
-from planner_r1.paper import table2
 from planner_r1.paper.reference import reference
-from planner_r1.paper.render import read_csv
+from planner_r1.paper.render import read_csv, write_rows
+from planner_r1.paper.tables import table2
 from planner_r1.study import Checkpoint, Study
 
 SOURCE = {"source": "synthetic"}
@@ -34,7 +34,7 @@ def result(checkpoint: Checkpoint, suite: str, shares: dict[str, float], repeats
 
 
 def render(made, results, tmp_path):
-    table2.write_csv(table2.table2(made, results), tmp_path / "table2.csv")
+    write_rows(table2.table2(made, results), table2.FIELDS, tmp_path / "table2.csv")
     return read_csv(tmp_path / "table2.csv")
 
 
