@@ -218,6 +218,46 @@ def cost(
 
 
 @app.command()
+def draw(
+    names: Annotated[list[str] | None, typer.Argument(help="Tables and figures; all of the study if none.")] = None,
+    study: StudyFile = "config/quick.yaml",
+    results: Annotated[Path | None, typer.Option(help="The study's results; results/<study> if not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Where they go; draft/<study> if not given.")] = None,
+):
+    """Draw tables and figures of what is there, also of a study that still runs.
+
+    \b
+    planner-r1 draw --study config/paper.yaml
+    planner-r1 draw table1 figure3_left --study config/laptop.yaml --out /tmp/look
+
+    What is missing is said on each. They go into a folder of their own, so that those of a finished study, which
+    `snakemake NAME` makes, stay as they are. A wrong name tells which there are.
+    """
+    from planner_r1.paper.artefacts import artefacts_of, with_tables
+    from planner_r1.paper.make import draft
+
+    asked = Study.load(study)
+    known = {artefact.name: artefact for artefact in artefacts_of(asked)}
+    if unknown := [name for name in names or () if name not in known]:
+        raise InputError(f"'{unknown[0]}' is no table or figure of {asked.name}; there are {', '.join(known)}")
+    results = results or Path("results") / asked.name
+    if not results.is_dir():
+        raise InputError(f"{results}: no such folder with results of {asked.name}; run it, or name it by --results")
+    failed = False
+    for artefact in with_tables([known[name] for name in names or known], asked):
+        files = [results / file for file in artefact.inputs(asked) if not file.startswith("tables/")]
+        try:
+            shown = draft(artefact, asked, results, out or Path("draft") / asked.name)
+        except InputError as mistake:
+            print(f"{artefact.name}: {mistake}", file=sys.stderr)
+            failed = True
+            continue
+        print(f"{shown}: of {sum(file.is_file() for file in files)} of {len(files)} files", flush=True)
+    if failed:
+        raise typer.Exit(1)
+
+
+@app.command()
 def preflight(
     study: StudyFile = "config/quick.yaml",
     profile: Annotated[str | None, typer.Option(help="The profile that Snakemake is to be started with.")] = None,

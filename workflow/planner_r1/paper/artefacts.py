@@ -6,7 +6,7 @@ To add one, write its module in `tables/` or `figures/`, name it here, and put i
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -15,6 +15,7 @@ from planner_r1.paper.results import KINDS, table_file
 from planner_r1.study import Study
 
 TABLE, FIGURE = "table", "figure"
+TABLE_OF = "table:"  # before the name of a table that is read
 PAPER = Path(__file__).resolve().parent
 PACKAGE = "planner_r1.paper"
 CASES = 5  # case studies of the paper
@@ -66,6 +67,11 @@ class Artefact:
         """The files it is made of, below results/<study>."""
         return [file for kind in (*self.reads, *self.may_read) for file in files_of(study, kind)]
 
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The names of the tables it reads."""
+        return tuple(kind.removeprefix(TABLE_OF) for kind in (*self.reads, *self.may_read) if kind.startswith(TABLE_OF))
+
     def modules(self) -> list[Path]:
         """The modules and reference files of the paper's package that it is made by: an edit of one makes it anew."""
         return [PAPER / "make.py", *imported(PAPER / f"{self.kind}s" / f"{self.drawn_by}.py")]
@@ -92,9 +98,24 @@ def artefacts_of(study: Study) -> list[Artefact]:
     return [known for known in ARTEFACTS if all(files_of(study, kind) for kind in known.reads)]
 
 
+def with_tables(wanted: Collection[Artefact], study: Study) -> list[Artefact]:
+    """Artefacts of a study with the tables that they read, these first."""
+    found: dict[str, Artefact] = {}
+
+    def add(one: Artefact) -> None:
+        for table in artefacts_of(study):
+            if table.name in one.tables:
+                add(table)
+        found.setdefault(one.name, one)
+
+    for one in wanted:
+        add(one)
+    return list(found.values())
+
+
 def files_of(study: Study, kind: str) -> list[str]:
     """The files of a kind of results, or of a table named as `table:<name>`, below results/<study>."""
-    _, is_table, name = kind.partition("table:")
+    _, is_table, name = kind.partition(TABLE_OF)
     if not is_table:
         return KINDS[kind](study)
     return [table_file(name)] if artefact(name) in artefacts_of(study) else []

@@ -12,17 +12,24 @@ from planner_r1.paper.results import Results
 from planner_r1.study import Study
 
 
-def make(artefact: Artefact, study: Study, folder: str | Path, outputs: Mapping[str, str | Path]) -> None:
+def make(
+    artefact: Artefact,
+    study: Study,
+    folder: str | Path,
+    outputs: Mapping[str, str | Path],
+    made: str | Path | None = None,
+) -> None:
     """Make an artefact of what is in `folder` (results/<study>).
 
     Args:
         outputs: a path for each of `artefact.outputs`.
+        made: where the tables are that it reads; in `folder` where it is not given.
 
     Raises:
         InputError: a file of results is not what it should be.
     """
     module = import_module(artefact.import_name)
-    rows = module.rows(study, Results(study, folder, (*artefact.reads, *artefact.may_read)), **artefact.options)
+    rows = module.rows(study, Results(study, folder, (*artefact.reads, *artefact.may_read), made), **artefact.options)
     write_rows(rows, module.FIELDS, outputs["csv"])
     written = read_csv(outputs["csv"])
     if artefact.kind == TABLE:
@@ -33,3 +40,17 @@ def make(artefact: Artefact, study: Study, folder: str | Path, outputs: Mapping[
     from planner_r1.paper.figures import style  # matplotlib takes a while to load
 
     style.save(module.draw(written, study), outputs["pdf"], outputs["png"])
+
+
+def draft(artefact: Artefact, study: Study, folder: str | Path, out: Path) -> Path:
+    """Make an artefact below `out`, of what is there of an unfinished study; the tables it reads are those of `out`.
+
+    Returns the file for people.
+
+    Raises:
+        InputError: a file of results is not what it should be.
+    """
+    outputs = {what: out / file for what, file in artefact.outputs.items()}
+    outputs["csv"].parent.mkdir(parents=True, exist_ok=True)
+    make(artefact, study, folder, outputs, out)
+    return outputs["markdown" if artefact.kind == TABLE else "png"]

@@ -81,10 +81,12 @@ class Results:
     Args:
         reads: the kinds, and the names of tables as `table:<name>`, that the reader has declared to read, which
             become its inputs in the DAG.
+        made: where the CSV files of other tables are; in `folder` where it is not given.
     """
 
-    def __init__(self, study: Study, folder: str | Path, reads: Collection[str]):
+    def __init__(self, study: Study, folder: str | Path, reads: Collection[str], made: str | Path | None = None):
         self.study, self.folder, self.reads = study, Path(folder), reads
+        self.made = Path(folder if made is None else made)
 
     def rates(self) -> list[dict]:
         """The metrics.json of every checkpoint and split."""
@@ -149,7 +151,7 @@ class Results:
     def table(self, name: str) -> list[dict[str, str]] | None:
         """The rows of another table's CSV, as text."""
         self._declared(f"table:{name}")
-        path = self.folder / table_file(name)
+        path = self.made / table_file(name)
         return read_csv(path) if path.is_file() else None
 
     # ---- files ------------------------------------------------------------------------------------------------
