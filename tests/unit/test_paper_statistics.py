@@ -6,11 +6,21 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from planner_r1.paper.statistics import Estimate, holm, paired_bootstrap, paired_permutation, t_interval
+from planner_r1.paper.statistics import (
+    Difference,
+    Estimate,
+    Summary,
+    holm,
+    paired_bootstrap,
+    paired_permutation,
+    proportions,
+    t_interval,
+    welch,
+)
 
 
 @given(st.lists(st.floats(-100, 100), min_size=2, max_size=12))
@@ -54,6 +64,7 @@ def test_bootstrap_of_sure_and_of_no_change():
         paired_bootstrap([])
 
 
+@settings(deadline=None)
 @given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 30))
 def test_of_right_and_wrong_the_permutation_test_is_mcnemars(better, worse, alike):
     differences = [1.0] * better + [-1.0] * worse + [0.0] * alike
@@ -116,3 +127,52 @@ def test_holm_lies_between_the_raw_value_and_bonferronis_and_keeps_the_order(p_v
                 break
             rejected.add(i)
         assert {i for i, value in enumerate(corrected) if value <= level} == rejected
+
+
+def test_welch_agrees_with_scipy_from_the_same_values_and_from_their_summaries():
+    rng = np.random.default_rng(3)
+    for n, m, spread in ((5, 5, 1.0), (3, 8, 4.0), (2, 6, 0.2)):
+        a, b = rng.normal(40, 3, n), rng.normal(37, 3 * spread, m)
+        first, second = Summary(a.mean(), a.std(ddof=1), n), Summary(b.mean(), b.std(ddof=1), m)
+        ours = welch(first, second)
+        theirs = stats.ttest_ind(a, b, equal_var=False)
+        interval = theirs.confidence_interval(0.95)
+        assert (ours.p, ours.low, ours.high) == pytest.approx((theirs.pvalue, interval.low, interval.high))
+        told = stats.ttest_ind_from_stats(a.mean(), a.std(ddof=1), n, b.mean() + 2, b.std(ddof=1), m, equal_var=False)
+        assert welch(first, second, null=2).p == pytest.approx(told.pvalue)
+
+
+def test_a_summary_is_read_back_from_a_printed_interval():
+    values = [36.0, 39.5, 41.0, 42.5, 40.5]
+    printed = t_interval(values)
+    read = Summary.of(printed.mean, printed.half_width, 5)
+    assert read.sd == pytest.approx(np.std(values, ddof=1))
+
+
+def test_one_value_counts_as_one_more_of_the_others():
+    five = [36.0, 39.5, 41.0, 42.5, 40.5]
+    found = welch(Summary(30.0, math.nan, 1), Summary(np.mean(five), np.std(five, ddof=1), 5))
+    reach = stats.t.ppf(0.975, 4) * np.std(five, ddof=1) * math.sqrt(1 + 1 / 5)  # the prediction interval
+    assert (found.low, found.high) == pytest.approx((30 - np.mean(five) - reach, 30 - np.mean(five) + reach))
+    assert found.p == pytest.approx(2 * stats.t.sf(abs(found.mean) / (reach / stats.t.ppf(0.975, 4)), 4))
+    with pytest.raises(ValueError, match="how they vary"):
+        welch(Summary(1.0, 0.0, 1), Summary(2.0, 0.0, 1))
+
+
+def test_where_nothing_varies_there_is_no_p():
+    assert welch(Summary(0.0, 0.0, 5), Summary(0.5, 0.0, 3)) == Difference(-0.5, -0.5, -0.5, None)
+
+
+def test_newcombes_interval_as_he_published_it():
+    # R. G. Newcombe, Statistics in Medicine 17 (1998), 873-890, table II, method 10: cases (a), (c) and (g)
+    published = {
+        (56, 70, 48, 80): (0.0524, 0.3339),
+        (6, 7, 2, 7): (0.0582, 0.8062),
+        (10, 10, 0, 20): (0.6791, 1.0),
+    }
+    for (x, n, y, m), ends in published.items():
+        found = proportions(x / n, n, y / m, m)
+        assert (found.low, found.high) == pytest.approx(ends, abs=6e-5)
+    assert proportions(0.0, 1000, 0.0, 1000).p is None
+    table = stats.chi2_contingency([[56, 14], [48, 32]], correction=False)
+    assert proportions(56 / 70, 70, 48 / 80, 80).p == pytest.approx(table.pvalue)

@@ -100,3 +100,72 @@ def holm(p_values: Sequence[float]) -> list[float]:
         floor = max(floor, min(1.0, (len(p_values) - place) * p_values[i]))
         corrected[i] = floor
     return corrected
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Mean, standard deviation and number of values: all that a paper's `mean ± half-width` tells of them."""
+
+    mean: float
+    sd: float
+    n: int
+
+    @classmethod
+    def of(cls, mean: float, half_width: float, n: int, level: float = LEVEL) -> Summary:
+        """Of n >= 2 values, from the half-width of Student's interval for their mean."""
+        return cls(mean, half_width * math.sqrt(n) / float(stats.t.ppf((1 + level) / 2, n - 1)), n)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A difference with its 95% interval and the two-sided p-value that it is what was assumed.
+
+    `p` is None where nothing varies that it could be judged by.
+    """
+
+    mean: float
+    low: float
+    high: float
+    p: float | None
+
+
+def welch(first: Summary, second: Summary, null: float = 0.0, level: float = LEVEL) -> Difference:
+    """The first mean less the second: Welch's t-test of independent values that may vary unequally.
+
+    One value alone (n = 1) is taken to vary as those of the other side do, with their degrees of freedom: as if it were
+    one more of them. Where neither side varies the interval is the difference itself.
+
+    Raises:
+        ValueError: one value on either side.
+    """
+    if first.n == second.n == 1:
+        raise ValueError("one value on either side: nothing says how they vary")
+    alone = 1 in (first.n, second.n)
+    spread = first.sd if second.n == 1 else second.sd
+    errors = [(spread if alone else side.sd) ** 2 / side.n for side in (first, second)]
+    mean, error = first.mean - second.mean, math.sqrt(sum(errors))
+    if error == 0:
+        return Difference(mean, mean, mean, None)
+    parts = [] if alone else [e**2 / (side.n - 1) for e, side in zip(errors, (first, second), strict=True)]
+    df = max(first.n, second.n) - 1 if alone else sum(errors) ** 2 / sum(parts)
+    half_width = float(stats.t.ppf((1 + level) / 2, df)) * error
+    p = 2 * float(stats.t.sf(abs(mean - null) / error, df))
+    return Difference(mean, mean - half_width, mean + half_width, p)
+
+
+def proportions(first: float, n_first: int, second: float, n_second: int, level: float = LEVEL) -> Difference:
+    """The first share less the second, of so many independent trials each: Newcombe's interval from Wilson's two (his
+    method 10), which holds near 0 and 1 as well, and the z-test with the pooled share."""
+    z = float(stats.norm.ppf((1 + level) / 2))
+    (l1, u1), (l2, u2) = _wilson(first, n_first, z), _wilson(second, n_second, z)
+    mean = first - second
+    low, high = mean - math.hypot(first - l1, u2 - second), mean + math.hypot(u1 - first, second - l2)
+    pooled = (first * n_first + second * n_second) / (n_first + n_second)
+    error = math.sqrt(pooled * (1 - pooled) * (1 / n_first + 1 / n_second))
+    return Difference(mean, low, high, 2 * float(stats.norm.sf(abs(mean) / error)) if error else None)
+
+
+def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
+    centre = share + z**2 / (2 * n)
+    reach = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
+    return (centre - reach) / (1 + z**2 / n), (centre + reach) / (1 + z**2 / n)

@@ -105,7 +105,7 @@ def _own_row(study: Study, found: Found, checkpoints: Sequence[Checkpoint]) -> d
         row[f"{key}_items"] = have[suite][0].metrics["metrics"][key]["items"] if have[suite] else None
     if regime != BASE_REGIME:
         base = Checkpoint(model, BASE_REGIME, 0, 0)
-        row |= _tests({key: _differences(key, have[suite], found.get((base, suite))) for key, suite, _ in COLUMNS})
+        row |= _tests({key: differences(key, have[suite], found.get((base, suite))) for key, suite, _ in COLUMNS})
     missing = [f"{suite} is not in this study" for suite in SUITES if suite not in study.suites]
     for suite in study.suites:
         missing += [f"{suite}, seed {c.seed}: no scores" for c in checkpoints if (c, suite) not in found]
@@ -130,14 +130,15 @@ def _tests(differences: Mapping[str, Sequence[float]]) -> dict:
     return cells
 
 
-def _differences(key: str, have: Sequence[Result], base: Result | None) -> list[float]:
+def differences(key: str, have: Sequence[Result], base: Result | None) -> list[float]:
     """An item's mean over seeds and repeats less its mean over the base's repeats, for the items that both have."""
-    ours = _by_item(key, [row for result in have for row in result.scores])
-    before = {} if base is None else _by_item(key, base.scores)
+    ours = by_item(key, [row for result in have for row in result.scores])
+    before = {} if base is None else by_item(key, base.scores)
     return [ours[item] - before[item] for item in before if item in ours]
 
 
-def _by_item(key: str, scores: Iterable[Mapping]) -> dict[str, float]:
+def by_item(key: str, scores: Iterable[Mapping]) -> dict[str, float]:
+    """An item's mean value of a metric, over seeds and repeats."""
     values = defaultdict(list)
     for row in scores:
         if row["metric"] == key:
