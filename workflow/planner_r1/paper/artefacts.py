@@ -18,6 +18,7 @@ TABLE, FIGURE = "table", "figure"
 TABLE_OF = "table:"  # before the name of a table that is read
 PAPER = Path(__file__).resolve().parent
 PACKAGE = "planner_r1.paper"
+PRINTED = ("reference.py", "flops.py")  # modules that read the files of reference/
 CASES = 5  # case studies of the paper
 
 
@@ -127,7 +128,7 @@ def imported(path: Path) -> list[Path]:
     numbers are among them, the files of these."""
     found: set[Path] = set()
     _gather(path, found)
-    if PAPER / "reference.py" in found:
+    if any(path.name in PRINTED for path in found):
         found |= {*(PAPER / "reference").iterdir()}
     return sorted(found)
 
