@@ -116,6 +116,31 @@ def test_evaluations_are_measured_by_their_benchmark(tmp_path):
     assert evaluation.hours.value == pytest.approx(5 * 0.5) and evaluation.hours.source is Source.extrapolated
 
 
+def test_the_suites_run_on_the_gpus_of_their_server(tmp_path):
+    assumed = {**CONFIG["cost"], "models": {"qwen3-8b": {"suites_seconds": 3300, "start_seconds": 300}}}
+    suites = {"natural_plan": {"source": "synthetic"}}
+    *_, row = bill(suites=suites, cost=assumed).rows()
+    # the base model and four runs, an hour each, on four GPUs of a node
+    assert (row.what, row.jobs, row.hours.source) == ("suites", 5, Source.assumed)
+    assert (row.hours.value, row.gpu_hours.value, row.node_hours.value) == pytest.approx((5, 20, 5))
+    folder = tmp_path / "priced/benchmarks/ood_answers/qwen3-8b/base/seed0"
+    folder.mkdir(parents=True)
+    (folder / "step0.tsv").write_text("s\th:m:s\n1800.0\t0:30:00\n")
+    *_, row = bill(tmp_path, suites=suites, cost=assumed).rows()
+    assert (row.hours.value, row.hours.source) == (pytest.approx(2.5), Source.extrapolated)
+
+
+def test_probes_are_a_few_steps_each():
+    memory = {"shares": [0.6, 0.9], "steps": 3}
+    (row,) = bill(regimes={}, memory=memory, evaluation={"splits": ["validation"]}).rows()
+    assert (row.what, row.jobs, row.steps) == ("memory probes", 2, 6)
+    assert row.hours.value == pytest.approx(2 * (300 + 3 * 60) / 3600)
+    assert row.gpu_hours.value == pytest.approx(16 * row.hours.value)
+    assert row.trained_tokens.value == 6 * EPISODES * 10_000
+    assert row.flops.value == pytest.approx(6 * training_flops(known_shape("qwen3-8b"), [10_000] * EPISODES))
+    assert row.disk.value == 0
+
+
 def test_what_nothing_tells_stays_unknown():
     rows = bill(cost={}).rows()
     assert all(row.hours.value is None and row.price.value is None for row in rows)

@@ -22,7 +22,7 @@ from planner_r1.study import Checkpoint, Run, Study
 from planner_r1.training.config import compose_config
 from planner_r1.training.disk import kept_bytes, peak_bytes
 
-EVALUATION = "evaluation"
+EVALUATION, SUITES, PROBES = "evaluation", "suites", "memory probes"
 
 
 class Source(IntEnum):
@@ -110,11 +110,15 @@ class Bill:
         self._evaluation_machines: dict[str, Machine] = {}
 
     def rows(self) -> list[Row]:
-        """A row a model and regime, then one for the model's evaluations; no model behind an endpoint."""
+        """A row a model and regime, then one for the model's evaluations and one for its suites; of a study of memory a
+        row a model. No model behind an endpoint."""
+        if self.study.probes:
+            return [self._probes(model) for model in self.study.trainable]
         rows = []
         for model in self.study.trainable:
             rows += [self._training(model, regime) for regime in self.study.regimes_of(model)]
             rows.append(self._evaluation(model))
+            rows += [self._suites(model)] if self.study.suites else []
         return rows
 
     def peak_disk(self) -> dict[str, int]:
@@ -134,9 +138,7 @@ class Bill:
 
     def _training(self, model: str, regime: str) -> Row:
         runs = [run for run in self.study.runs if (run.model, run.regime) == (model, regime)]
-        config = compose_config(self.study.backend, self.study.regime_overrides(regime), {})
-        machine = Machine(config.trainer.nnodes, config.trainer.n_gpus_per_node)
-        episodes = config.data.train_batch_size * config.actor_rollout_ref.rollout.n
+        machine, episodes = self._trainer(self.study.regime_overrides(regime))
         return self._row(
             model,
             regime,
@@ -148,6 +150,31 @@ class Bill:
             generated=_total(self._generated(run, episodes) for run in runs),
             trained=_total(self._trained(run, episodes) for run in runs),
             flops=_total(self._flops(run, episodes) for run in runs),
+        )
+
+    def _trainer(self, overrides: dict) -> tuple[Machine, int]:
+        """The nodes of a training job, and the episodes of a step."""
+        config = compose_config(self.study.backend, overrides, {})
+        machine = Machine(config.trainer.nnodes, config.trainer.n_gpus_per_node)
+        return machine, config.data.train_batch_size * config.actor_rollout_ref.rollout.n
+
+    def _probes(self, model: str) -> Row:
+        """The few steps of each probe; nothing of them is kept."""
+        probes = [probe for probe in self.study.probes if probe.model == model]
+        machine, episodes = self._trainer(self.study.overrides)
+        steps = len(probes) * self.study.config["memory"]["steps"]
+        start, step = self._assumption(model, "start_seconds"), self._assumption(model, "step_seconds")
+        tokens = self._assumption(model, "episode_tokens").times(episodes * steps)
+        return self._row(
+            model,
+            PROBES,
+            machine,
+            jobs=len(probes),
+            steps=steps,
+            seconds=start.times(len(probes)) + step.times(steps),
+            generated=self._assumption(model, "written_tokens").times(episodes * steps),
+            trained=tokens,
+            flops=self._flops_of(model, tokens, episodes * steps),
         )
 
     def _run_seconds(self, run: Run, machine: Machine) -> Amount:
@@ -188,11 +215,13 @@ class Bill:
             return Amount(measured.flops)
         if paces := [done.flops / done.steps for done in self._done(run) if done.flops is not None]:
             return Amount(mean(paces) * run.steps, Source.extrapolated)
-        trained, shape = self._trained(run, episodes), self.shape(run.model)
-        if trained.value is None or shape is None:
+        return self._flops_of(run.model, self._trained(run, episodes), episodes * run.steps)
+
+    def _flops_of(self, model: str, tokens: Amount, episodes: int) -> Amount:
+        shape = self.shape(model)
+        if tokens.value is None or shape is None:
             return Amount(None, Source.assumed)
-        flops = reckoned_flops(shape, trained.value, episodes * run.steps)
-        return Amount(flops, max(trained.source, Source.extrapolated))
+        return Amount(reckoned_flops(shape, tokens.value, episodes), max(tokens.source, Source.extrapolated))
 
     def _kept(self, run: Run) -> Amount:
         shape = self.shape(run.model)
@@ -219,6 +248,21 @@ class Bill:
             seconds=_total(self._evaluation_seconds(checkpoint, split) for checkpoint, split in jobs),
             generated=written.times(None if None in queries else sum(queries)),
         )
+
+    def _suites(self, model: str) -> Row:
+        """The suites' answers; what a simulated user's service asks for them is not among it."""
+        checkpoints = [checkpoint for checkpoint in self.study.suite_checkpoints if checkpoint.model == model]
+        machine = Machine(1, self.assumed["suite_gpus"])
+        seconds = _total(self._suites_seconds(checkpoint) for checkpoint in checkpoints)
+        return self._row(model, SUITES, machine, jobs=len(checkpoints), steps=0, seconds=seconds)
+
+    def _suites_seconds(self, checkpoint: Checkpoint) -> Amount:
+        if (seconds := self.measured_suites.get(checkpoint)) is not None:
+            return Amount(seconds)
+        if alike := [s for other, s in self.measured_suites.items() if other.model == checkpoint.model]:
+            return Amount(mean(alike), Source.extrapolated)
+        model = checkpoint.model
+        return self._assumption(model, "suites_seconds") + self._assumption(model, "start_seconds")
 
     def _evaluation_seconds(self, checkpoint: Checkpoint, split: str) -> Amount:
         if (seconds := self.measured_evaluations.get((checkpoint, split))) is not None:
@@ -309,14 +353,23 @@ class Bill:
     @cached_property
     def measured_evaluations(self) -> dict[tuple[Checkpoint, str], float]:
         """Seconds of the evaluations that were done, from their rule's benchmark."""
-        found = {}
-        for checkpoint in self.study.checkpoints:
-            for split in self.study.splits:
-                path = self.folder / "benchmarks" / "evaluate_checkpoint" / checkpoint.name / f"{split}.tsv"
-                if path.is_file():
-                    with open(path, encoding="utf-8") as file:
-                        found[checkpoint, split] = float(next(csv.DictReader(file, delimiter="\t"))["s"])
-        return found
+        jobs = [(checkpoint, split) for checkpoint in self.study.checkpoints for split in self.study.splits]
+        seconds = {(c, split): self._benchmark(f"evaluate_checkpoint/{c.name}/{split}") for c, split in jobs}
+        return {job: took for job, took in seconds.items() if took is not None}
+
+    @cached_property
+    def measured_suites(self) -> dict[Checkpoint, float]:
+        """Seconds in which checkpoints answered the suites, from their rule's benchmark."""
+        seconds = {c: self._benchmark(f"ood_answers/{c.name}") for c in self.study.suite_checkpoints}
+        return {checkpoint: took for checkpoint, took in seconds.items() if took is not None}
+
+    def _benchmark(self, job: str) -> float | None:
+        """The seconds that Snakemake measured for a job; None where it has not run."""
+        path = self.folder / "benchmarks" / f"{job}.tsv"
+        if not path.is_file():
+            return None
+        with open(path, encoding="utf-8") as file:
+            return float(next(csv.DictReader(file, delimiter="\t"))["s"])
 
 
 def total(rows: Sequence[Row]) -> Row:
