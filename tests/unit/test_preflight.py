@@ -33,7 +33,10 @@ PROFILE = {
     "default-resources": {"slurm_partition": "cpu", "mem_mb": 4000, "runtime": 60},
     "set-threads": {"train_run": 96, "evaluate_checkpoint": 96},
     "set-resources": {
-        "train_run": {"slurm_partition": "gpu", "nodes": 2, "gres": "'gpu:8'", "mem": "1000GB", "runtime": "48h"},
+        "train_run": {
+            **{"slurm_partition": "gpu", "nodes": 2, "tasks": 2, "mpi": "srun"},
+            **{"gres": "'gpu:8'", "mem": "1000GB", "runtime": "48h"},
+        },
         "evaluate_checkpoint": {"slurm_partition": "gpu", "gres": "gpu:h200:8", "mem_mb": 800000, "runtime": 720},
     },
 }
@@ -258,6 +261,8 @@ def test_versions_are_held_against_the_pins_without_their_build(place):
         ("train_run", {"runtime": "3d"}, "has 0 nodes with a time limit of 4320.0 minutes"),
         ("evaluate_checkpoint", {"gres": "gpu:a100:8"}, "has 0 nodes with gpu:a100:8"),
         ("train_run", {"nodes": 1}, "set-resources.train_run.nodes is 1, trainer.nnodes is 2"),
+        ("train_run", {"mpi": None}, "a job over 2 nodes needs mpi: srun and tasks: 2; found mpi: None, tasks: 2"),
+        ("train_run", {"tasks": 1}, "a job over 2 nodes needs mpi: srun and tasks: 2; found mpi: srun, tasks: 1"),
         ("evaluate_checkpoint", {"gres": "gpu:h200:4"}, "gives 4 GPUs a node, trainer.n_gpus_per_node is 8"),
         ("evaluate_checkpoint", {"gres": "gpus=8"}, "expected gpu:N or gpu:TYPE:N"),
         ("train_run", {"nodes": "two"}, "expected a number, found 'two'"),

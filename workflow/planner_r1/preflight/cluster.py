@@ -52,6 +52,10 @@ def check_nodes(subject: Subject) -> Iterator[Result]:
             where = f"{profile.path}: set-resources.{rule}"
             if asked.nodes != nodes:
                 yield fail(check, f"{where}.nodes is {asked.nodes}, trainer.nnodes is {nodes}")
+            elif nodes > 1 and (asked.mpi != "srun" or asked.tasks != nodes):
+                found = f"found mpi: {asked.mpi}, tasks: {asked.tasks}"
+                yield fail(check, f"{where}: a job over {nodes} nodes needs mpi: srun and tasks: {nodes}; {found}")
+                continue
             if study.backend == "gpu" and asked.gpus != gpus:
                 yield fail(check, f"{where}.gres gives {asked.gpus} GPUs a node, trainer.n_gpus_per_node is {gpus}")
             if asked.nodes == nodes and (study.backend != "gpu" or asked.gpus == gpus):

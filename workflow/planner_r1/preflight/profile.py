@@ -20,6 +20,7 @@ MEGABYTES = {"mb": 1, "m": 1, "gb": 1000, "g": 1000, "tb": 1_000_000, "t": 1_000
 class Request:
     """What one job of a rule asks for; None where the profile does not say.
 
+    tasks: of the whole job, started by the launcher `mpi`
     gpus: of each node; gpu_type: None for any
     memory: MB of each node; minutes: the time limit
     """
@@ -27,6 +28,8 @@ class Request:
     rule: str
     partition: str | None
     nodes: int
+    tasks: int
+    mpi: str | None
     gpus: int
     gpu_type: str | None
     cpus: int | None
@@ -62,7 +65,9 @@ class Profile:
         return Request(
             rule=rule,
             partition=asked.get("slurm_partition"),
-            nodes=self._nodes(rule, asked.get("nodes", 1)),
+            nodes=self._count(rule, "nodes", asked),
+            tasks=self._count(rule, "tasks", asked),
+            mpi=asked.get("mpi"),
             gpus=gpus,
             gpu_type=gpu_type,
             cpus=self._of(rule, "set-threads"),
@@ -73,10 +78,11 @@ class Profile:
     def _of(self, rule: str, key: str):
         return (self.settings.get(key) or {}).get(rule)
 
-    def _nodes(self, rule: str, nodes) -> int:
-        if not str(nodes).isdecimal():
-            raise InputError(f"{self.path}: set-resources.{rule}.nodes: expected a number, found {nodes!r}")
-        return int(nodes)
+    def _count(self, rule: str, key: str, asked: dict) -> int:
+        count = asked.get(key, 1)
+        if not str(count).isdecimal():
+            raise InputError(f"{self.path}: set-resources.{rule}.{key}: expected a number, found {count!r}")
+        return int(count)
 
     def _gpus(self, rule: str, gres: str | None) -> tuple[int, str | None]:
         if gres is None:
