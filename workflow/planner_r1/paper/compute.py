@@ -79,8 +79,9 @@ def cumulative_flops(study: Study, results: Results, run: Run) -> Spent:
     """The paper's FLOPs of a run after each of its steps: MFU * f_peak * W * t_update / E, summed (see `flops`).
 
     Each step counts once, though it was done again after a run was resumed: the metrics hold it once. Where verl's MFU
-    says nothing of a step, the whole run is reckoned from the model's sizes and the tokens of its episodes instead: on
-    processors, where verl divides by a nominal 448 GFLOP/s, and on a GPU it does not know, where it divides by infinity.
+    says nothing of a step, the whole run is reckoned from the model's sizes and the tokens of its episodes instead:
+    on processors, where verl divides by a nominal 448 GFLOP/s, and on a GPU that it does not know, where it divides by
+    infinity.
     """
     keys = (MFU, UPDATE_SECONDS, TOKENS)
     lines, manifest = results.metrics(run, keys), results.manifest(run)
@@ -253,10 +254,10 @@ def _percentiles(values: Sequence[float]) -> Interval:
 def collapsed(episodes: Sequence[Validation]) -> bool | None:
     """Whether a run ended without passing: a mean final pass below 1% over its last three validations (step 0 is none).
 
-    None where it was not validated after training. The paper does not define its "collapsed" runs. It is the final pass
-    that tells them: of the 8B under stage 2 three of five did, though their plans are delivered (99.9 ± 0.2 in its
-    Table 1), and 13.3 ± 23.2 is what five runs give of which three are at 0 and two near 33 (13.3 ± 22.6); under stage 3
-    all five did, at 0.0. Three validations, so that one bad one is not yet a collapse.
+    None where it was not validated after training. The paper does not define its "collapsed" runs. It is the final
+    pass that tells them: of the 8B under stage 2 three of five did, though plans are delivered (99.9 ± 0.2 in its
+    Table 1), and its 13.3 ± 23.2 is what five runs give of which three are at 0 and two at 33 (13.3 ± 22.6); under
+    stage 3 all five did, at 0.0. Three validations, so that one bad one is not yet a collapse.
     """
     means = {step: value for step, value in mean_by_step(episodes, lambda parts: 100 * parts["pass"]).items() if step}
     last = list(means.values())[-LAST:]

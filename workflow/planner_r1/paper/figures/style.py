@@ -12,6 +12,7 @@ matplotlib.use("Agg")  # before pyplot: figures are drawn where there is no disp
 import matplotlib.pyplot as plt
 
 COLUMN = 3.3  # inches, the width of a column of the paper
+PAGE = 7.0  # inches, the width of both columns
 # Okabe and Ito's palette without black and yellow, the one for text and the other too pale on white
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
 DASHES = ("-", "--", "-.", ":")
