@@ -47,6 +47,7 @@ rule all:
         "<results>/config.yaml",
         [f"<results>/{artefact.csv}" for artefact in artefacts_of(study)],
         "<results>/summary.md" if study.runs else [],
+        "<results>/report.html",
 
 
 include: "workflow/rules/common.smk"
@@ -59,6 +60,7 @@ include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/ood.smk"
 include: "workflow/rules/paper.smk"
 include: "workflow/rules/memory.smk"
+include: "workflow/rules/report.smk"
 
 
 localrules:
