@@ -26,6 +26,7 @@ from planner_r1.sandbox.synthetic import WorldSpec, write_world
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 from planner_r1.study import Study
 from planner_r1.submission import submission as make_submission
+from planner_r1.versioning.commands import dvc
 
 app = typer.Typer(
     help="TravelPlanner's sandbox and evaluator from the command line.",
@@ -36,6 +37,7 @@ app = typer.Typer(
 )
 
 app.add_typer(suite_score, name="suite-score")
+app.add_typer(dvc, name="dvc")
 
 TEST_QUERIES = 1_000  # the official test split, which the leaderboard scores
 

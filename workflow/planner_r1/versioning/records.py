@@ -1,0 +1,112 @@
+"""Records of runs: what Snakemake has made becomes DVC's, and what DVC has pulled becomes Snakemake's."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from planner_r1.errors import InputError
+from planner_r1.training.base_model import link_model
+from planner_r1.versioning.stages import Plan, current_plan, write_params
+
+FEW = 5  # files or jobs that a message names
+
+
+def record() -> Plan:
+    """Note the files of a study that Snakemake has finished in dvc.lock and DVC's cache, running nothing.
+
+    Raises:
+        InputError: dvc.yaml is not of the study as it stands, there is work left, or a run is not whole.
+    """
+    plan = current_plan()
+    if left := plan.to_do:
+        raise InputError(
+            f"{plan.study_file}: not finished, {len(left)} jobs are left ({_few(left)}); run "
+            f"`snakemake -c 2 all --configfile {plan.study_file}` first"
+        )
+    if lost := [*_not_whole(plan)]:
+        raise InputError(f"{_few(lost)}: not as MANIFEST.json says; delete that MANIFEST.json and run Snakemake again")
+    write_params(plan)
+    _dvc("commit", "--force")
+    return plan
+
+
+def sync() -> Plan:
+    """After `dvc pull`, make Snakemake take the files for what they are: finished.
+
+    A pull leaves files in no order of age, and no records of Snakemake's. Both are made as after a run. What was not
+    pulled stays away: Snakemake asks for it only when something that reads it has to be made.
+
+    Raises:
+        InputError: files differ from dvc.lock, or Snakemake would still run something.
+    """
+    plan = current_plan()
+    if changed := _changed():
+        raise InputError(
+            f"differs from dvc.lock: {_few(changed)}; see `dvc status`, then `dvc checkout` or `dvc repro`"
+        )
+    _link_given_models(plan)
+    _snakemake("--cores", "1", "--touch", "--forceall", "--configfile", plan.study_file, "--", "all")
+    plan = Plan(plan.study_file)
+    if left := plan.to_do:
+        raise InputError(f"Snakemake would still run {len(left)} jobs ({_few(left)}); pull their files: `dvc pull`")
+    return plan
+
+
+def _not_whole(plan: Plan) -> Iterator[str]:
+    """Files of runs that are absent or not of the size that their manifest says; DVC hashes what is there itself."""
+    for manifest in sorted(Path(plan.results).glob("runs/*/*/*/MANIFEST.json")):
+        for name, listed in json.loads(manifest.read_text(encoding="utf-8"))["files"].items():
+            path = manifest.parent / name
+            if not path.is_file() or path.stat().st_size != listed["bytes"]:
+                yield str(path)
+
+
+def _changed() -> list[str]:
+    """What differs from dvc.lock; files that were not pulled do not."""
+    status = json.loads(_dvc("status", "--json"))
+    found = []
+    for stage, entries in status.items():
+        for entry in entries:
+            if isinstance(entry, str):
+                found.append(f"{stage} ({entry})")
+                continue
+            for files in entry.values():
+                found += [f"{file} ({state})" for file, state in _flat(files) if state != "deleted"]
+    return list(dict.fromkeys(found))
+
+
+def _flat(files: dict) -> Iterator[tuple[str, str]]:
+    """Files with their states; parameters have one more level, by file."""
+    for file, state in files.items():
+        yield from state.items() if isinstance(state, dict) else [(file, state)]
+
+
+def _link_given_models(plan: Plan) -> None:
+    """Link the weights of given models anew: of them only the manifest is kept."""
+    for model in plan.study.models:
+        source, out = plan.study.model_path(model), Path(plan.results) / "models" / model
+        if source and Path(source).is_dir() and (out / "MANIFEST.json").is_file():
+            link_model(Path(source), out)
+
+
+def _few(names: list[str]) -> str:
+    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
+
+
+def _dvc(*arguments: str) -> str:
+    return _run([sys.executable, "-m", "dvc", *arguments])
+
+
+def _snakemake(*arguments: str) -> str:
+    return _run([sys.executable, "-m", "snakemake", *arguments])
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise InputError(f"{' '.join(command[2:])} failed:\n{done.stdout}{done.stderr}".rstrip())
+    return done.stdout
