@@ -77,7 +77,8 @@ def score_validations(path: str | Path, queries: Sequence[Query], store: Store) 
             row = {key: episode[key] for key in ("step", "idx", "end_reason", "turns", "tokens", "sub_rewards")}
             tools = [[call["turn"], call["name"], call["error"]] for call in episode["tool_calls"]]
         except KeyError as error:
-            raise InputError(f"{path}, line {number}: no episode of these queries ({error} is absent)") from None
+            what = f"{path}, line {number}: no episode of these queries ({error} is absent)"
+            raise InputError(f"{what}; the run is of other queries or another version: train it again") from None
         official = None if plan is None else to_official(plan, store)
         verdict = evaluate(official, query, store)
         yield row | {

@@ -24,6 +24,29 @@ HALLUCINATED = {
 }
 FAILURES = (NO_PLAN, UNREADABLE, *COMMONSENSE, *HARD, *HALLUCINATED.values())
 
+# For people: what went wrong, the same words in every figure and report.
+LABELS = {
+    NO_PLAN: "No valid plan",
+    UNREADABLE: "Unreadable plan",
+    "is_reasonable_visiting_city": "Unreasonable route",
+    "is_valid_restaurants": "Repeated restaurants",
+    "is_valid_attractions": "Repeated attractions",
+    "is_valid_accommodation": "Too few nights",
+    "is_valid_transportation": "Clashing transport",
+    "is_valid_information_in_current_city": "Not in the day's city",
+    "is_valid_information_in_sandbox": "Not in the database",
+    "is_not_absent": "Missing information",
+    "valid_cuisine": "Missing cuisine",
+    "valid_room_rule": "House rule broken",
+    "valid_transportation": "Unwanted transport",
+    "valid_room_type": "Wrong room type",
+    "valid_cost": "Over budget",
+    "hallucinated_city": "Hallucinated city",
+    "hallucinated_attraction": "Hallucinated attraction",
+    "hallucinated_accommodation": "Hallucinated hotel",
+    "hallucinated_restaurant": "Hallucinated restaurant",
+}
+
 
 def failures(plan: list | None, verdict: Verdict, query: Query, store: Store) -> list[str]:
     """The kinds of failure of a plan in the official format, in the order of FAILURES; [] for one without any.
@@ -47,7 +70,9 @@ def hallucinations(plan: list, query: Query, store: Store) -> set[str]:
     """The kinds of place ("city" or a table's name) of which the plan names one that the database does not hold.
 
     A place is looked up as the official evaluator does: a name of the table in the named city that holds the given
-    name. A plan that cannot be read has none.
+    name. So each kind but the city makes is_valid_information_in_sandbox fail; it fails for more, as for a leg that
+    does not exist. A city, which current_city names, is known where any table or the list of cities has it. A plan
+    whose days cannot be read has none.
     """
     try:
         case = Case(plan, read_days(plan, query.days), query, store, OFFICIAL)
@@ -55,8 +80,15 @@ def hallucinations(plan: list, query: Query, store: Store) -> set[str]:
         return set()
     places = [("restaurants", value) for _, _, value in case.meals()]
     places += [("accommodations", value) for _, value in case.nights()]
-    places += [("attractions", value) for day in case.days for value in case.attractions(day) if value]
-    found = {table for table, value in places if not case.rows(table, value)}
-    if any(city and city not in store.places for day in case.days for city in day.cities):
+    places += [("attractions", value) for day in case.days for value in case.attractions(day)]
+    found = {table for table, value in places if _names_a_place(value) and not case.rows(table, value)}
+    # "Houston (Texas)" is cut to a city with a blank: a fault of form, which is_reasonable_visiting_city tells
+    cities = {city.strip() for day in case.days for city in day.cities}
+    if any(_names_a_place(city) and city not in store.places for city in cities):
         found.add("city")
     return found
+
+
+def _names_a_place(value: str) -> bool:
+    """Whether a value holds a name at all: " - " and "-, Alba" fail in the official look-up, but make nothing up."""
+    return value.partition(",")[0].strip() not in ("", "-")
