@@ -8,7 +8,7 @@ from snakemake.utils import min_version
 
 from planner_r1.downloads.sources import load_catalogue
 from planner_r1.errors import InputError
-from planner_r1.paper.artefacts import FIGURE, TABLE, artefacts_of, files_of
+from planner_r1.paper.artefacts import FIGURE, TABLE, artefact_files, artefacts_of, files_of
 from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
 
 min_version("9.27")
@@ -45,7 +45,7 @@ rule all:
     default_target: True
     input:
         "<results>/config.yaml",
-        [f"<results>/{artefact.csv}" for artefact in artefacts_of(study)],
+        expand("<results>/{file}", file=artefact_files(artefacts_of(study))),
         "<results>/summary.md" if study.runs else [],
         "<results>/report.html",
 

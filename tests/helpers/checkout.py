@@ -1,5 +1,6 @@
 """A checkout of its own for a test, with the commands of a user."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -14,14 +15,15 @@ STUB = "for file in snakemake.output:\n    with open(file, 'w') as f:\n        f
 
 
 class Copy:
-    """A copy of the repository's files."""
+    """A copy of the repository's files, in which Snakemake takes the library from the copy too."""
 
     def __init__(self, folder: Path):
         self.folder = folder
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
         command = [sys.executable, "-m", "snakemake", *arguments]
-        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        variables = os.environ | {"PYTHONPATH": str(self.folder / "workflow")}
+        return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, env=variables)
 
     def planned(self, *arguments: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces; {} where there is nothing to do."""

@@ -54,12 +54,12 @@ for artefact in MADE:
 
 rule tables:
     input:
-        [f"<results>/{artefact.csv}" for artefact in MADE if artefact.kind == TABLE],
+        expand("<results>/{file}", file=artefact_files(MADE, TABLE)),
 
 
 rule figures:
     input:
-        [f"<results>/{artefact.csv}" for artefact in MADE if artefact.kind == FIGURE],
+        expand("<results>/{file}", file=artefact_files(MADE, FIGURE)),
 
 
 rule study_config:

@@ -83,7 +83,7 @@ ARTEFACTS = (
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
     Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
-    Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations",)),
+    Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations", "models")),
 )
 
 
@@ -97,6 +97,11 @@ def artefacts_of(study: Study) -> list[Artefact]:
     if study.probes:
         return [artefact("memory")]
     return [known for known in ARTEFACTS if all(files_of(study, kind) for kind in known.reads)]
+
+
+def artefact_files(artefacts: Collection[Artefact], kind: str | None = None) -> list[str]:
+    """All files of artefacts, or of those of a kind, below results/<study>."""
+    return [file for one in artefacts if kind in (None, one.kind) for file in one.outputs.values()]
 
 
 def with_tables(wanted: Collection[Artefact], study: Study) -> list[Artefact]:
