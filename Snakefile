@@ -8,7 +8,13 @@ from snakemake.utils import min_version
 
 from planner_r1.downloads.sources import load_catalogue
 from planner_r1.errors import InputError
-from planner_r1.paper.artefacts import FIGURE, TABLE, artefact_files, artefacts_of, files_of
+from planner_r1.paper.artefacts import (
+    FIGURE,
+    TABLE,
+    artefact_files,
+    artefacts_of,
+    files_of,
+)
 from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
 
 min_version("9.27")
