@@ -100,16 +100,27 @@ def test_a_signal_ends_everything_and_is_told(start, tmp_path):
     assert other.wait() == 0
 
 
-def test_a_node_lost_under_the_command_fails_its_task(start, tmp_path):
+def test_a_node_lost_under_the_command_fails_its_task_and_the_command(start, tmp_path):
     ready = tmp_path / "ready"
     os.mkfifo(ready)
-    start(0, 2, "bash", "-c", f"echo > {ready}; sleep 600")
+    head = start(0, 2, "bash", "-c", f"echo > {ready}; sleep 600")
     other = start(1, 2, "true")
     ready.read_text()
     raylet = next(p for p in psutil.Process(other.pid).children(recursive=True) if p.name() == "raylet")
     raylet.kill()
     assert other.wait() == 1
     assert "the Ray node ended with status" in output(tmp_path, 1)
+    assert head.wait() == 1
+    assert "task 1 ended under the command" in output(tmp_path, 0)
+
+
+def test_a_task_that_ends_early_is_not_waited_for(start, tmp_path):
+    ran = tmp_path / "ran"
+    head, other = start(0, 2, "touch", str(ran)), start(1, 2, "true", options=("--wait=0",))
+    assert other.wait() == 1
+    assert head.wait() == 1
+    assert "task 1 ended" in output(tmp_path, 0)
+    assert not ran.exists()
 
 
 def test_outside_srun_it_says_so(tmp_path):

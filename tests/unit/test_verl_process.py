@@ -174,6 +174,8 @@ def test_several_nodes_are_one_task_each_and_asked_to_end_by_srun(tmp_path, fake
     arguments, last = log.read_text(encoding="utf-8").splitlines()
     assert last == "asked to end"
     assert arguments.startswith("--nodes=2 --ntasks=2 --ntasks-per-node=1 ")
+    # a site may have set either the other way
+    assert {"--kill-on-bad-exit=0", "--wait=0"} <= set(arguments.split())
     cluster, verl = arguments.split(" -- ")
     assert f" {tmp_path}/work/ray." in cluster
     assert "planner_r1.training.ray_cluster" in cluster and cluster.endswith("--gpus=3 --cpus=16")

@@ -27,6 +27,9 @@ from planner_r1.training.config import load_config
 POLL_SECONDS = 0.5
 SRUN = "srun"
 SRUN_SECONDS = 20  # the tasks' own clean-up takes up to ten
+# The tasks end one another (ray_cluster.py), never srun: what it sends to a node that does not answer SLURM keeps and
+# sends again a minute later, by when the job was queued again and has a step of the same number on that node.
+LEAVE_STEP_ALONE = ("--kill-on-bad-exit=0", "--wait=0")
 # A Unix socket's path has at most 107 characters and Ray appends about 65 to its temporary folder.
 LONGEST_TEMPORARY_FOLDER = 30
 
@@ -97,7 +100,7 @@ def _over_nodes(settings: DictConfig, work: Path, place: Environment) -> list[st
     folder = tempfile.mkdtemp(prefix="ray.", dir=work.resolve())  # the command runs in another folder
     # one task a node, which gets the whole of what the job has there
     nodes = [f"--nodes={trainer.nnodes}", f"--ntasks={trainer.nnodes}", "--ntasks-per-node=1", "--cpu-bind=none"]
-    srun = [SRUN, *nodes, "--kill-on-bad-exit=1", "--unbuffered"]
+    srun = [SRUN, *nodes, *LEAVE_STEP_ALONE, "--unbuffered"]
     cluster = [place.python, "-u", "-m", "planner_r1.training.ray_cluster", folder, f"--gpus={trainer.n_gpus_per_node}"]
     cpus = [] if offered.num_cpus is None else [f"--cpus={offered.num_cpus}"]
     return [*srun, *place.prefix, *cluster, *cpus, "--"]

@@ -3,9 +3,10 @@
     srun --nodes=N --ntasks=N --ntasks-per-node=1 python -m planner_r1.training.ray_cluster FOLDER -- COMMAND...
 
 FOLDER lies on a file system that all nodes share, and is new for each call. Task 0 starts Ray's head, waits for the
-other nodes, runs the command with RAY_ADDRESS set and returns its exit status; the others join and leave with it. Each
-task ends every process that it brought about, and only those: another cluster on the same machine is not touched, which
-rules out `ray stop` and `ray symmetric-run`.
+other nodes, runs the command with RAY_ADDRESS set and returns its exit status; the others join and leave with it. Where
+one of them fails, task 0 sees it in FOLDER and fails too, so that srun need not end any. Each task ends every process
+that it brought about, and only those: another cluster on the same machine is not touched, which rules out `ray stop`
+and `ray symmetric-run`.
 """
 
 from __future__ import annotations
@@ -60,10 +61,9 @@ class Task:
     def address_file(self) -> Path:
         return self.folder / "address"
 
-    @property
-    def ended_file(self) -> Path:
-        """Written by task 0 when the command has ended; holds the exit status."""
-        return self.folder / "ended"
+    def ended_file(self, rank: int) -> Path:
+        """Written by a task that ends; holds its exit status. All end after task 0, unless they fail."""
+        return self.folder / f"node{rank}.ended"
 
     @property
     def log(self) -> Path:
@@ -84,13 +84,11 @@ def run_task(task: Task, command: Sequence[str]) -> int:
     task.folder.mkdir(parents=True, exist_ok=True)
     write_atomically(task.name_file, os.environ.get("SLURMD_NODENAME", socket.gethostname()))
     with _temporary_folder(), _descendants_ended():
-        if task.rank:
-            return _join(task)
         status = FAILED
         try:
-            status = _lead(task, command)
+            status = _join(task) if task.rank else _lead(task, command)
         finally:
-            write_atomically(task.ended_file, str(status))
+            write_atomically(task.ended_file(task.rank), str(status))
         return status
 
 
@@ -102,12 +100,20 @@ def _lead(task: Task, command: Sequence[str]) -> int:
     _wait_for_nodes(task, head, address)
     process = subprocess.Popen(command)
     while process.poll() is None:
-        if head.poll() is not None:
-            raise ClusterError(f"Ray's head ended with status {head.returncode} under the command{_shown(task.log)}")
+        _check_nodes(task, head, " under the command")
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(POLL_SECONDS)
     # a command that was killed by a signal ends like one of a shell
     return process.returncode if process.returncode >= 0 else 128 - process.returncode
+
+
+def _check_nodes(task: Task, head: subprocess.Popen, when: str = "") -> None:
+    """Raise ClusterError where a node has ended."""
+    if head.poll() is not None:
+        raise ClusterError(f"Ray's head ended with status {head.returncode}{when}{_shown(task.log)}")
+    for rank in range(1, task.tasks):
+        if task.ended_file(rank).is_file():
+            raise ClusterError(f"task {rank} ended{when}; what it said is in this log too")
 
 
 def _wait_for_nodes(task: Task, head: subprocess.Popen, address: str) -> None:
@@ -117,8 +123,7 @@ def _wait_for_nodes(task: Task, head: subprocess.Popen, address: str) -> None:
     end = time.monotonic() + task.wait_seconds
     alive: list[str] = []
     while time.monotonic() < end:
-        if head.poll() is not None:
-            raise ClusterError(f"Ray's head ended with status {head.returncode}{_shown(task.log)}")
+        _check_nodes(task, head)
         with contextlib.suppress(ConnectionError, TimeoutError):
             if not ray.is_initialized():
                 ray.init(address=address, log_to_driver=False, logging_level="ERROR")
@@ -140,7 +145,7 @@ def _wait_for_nodes(task: Task, head: subprocess.Popen, address: str) -> None:
 def _join(task: Task) -> int:
     end = time.monotonic() + task.wait_seconds
     while not task.address_file.is_file():
-        if task.ended_file.is_file():
+        if task.ended_file(0).is_file():
             return 0
         if time.monotonic() > end:
             raise ClusterError(f"no Ray head came up within {task.wait_seconds:.0f} s: no {task.address_file}")
@@ -149,10 +154,10 @@ def _join(task: Task) -> int:
     for attempt in range(1, JOIN_ATTEMPTS + 1):
         node = _start_ray(task, f"--address={address}")
         while node.poll() is None:
-            if task.ended_file.is_file():
+            if task.ended_file(0).is_file():
                 return 0
             time.sleep(POLL_SECONDS)
-        if task.ended_file.is_file():
+        if task.ended_file(0).is_file():
             return 0
         if "Ray runtime started" in task.log.read_text(encoding="utf-8", errors="replace"):
             raise ClusterError(f"the Ray node ended with status {node.returncode} under the command{_shown(task.log)}")
