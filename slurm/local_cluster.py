@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import random
 import secrets
 import shutil
 import signal
@@ -27,6 +28,7 @@ from pathlib import Path
 PACKAGES = ("slurmctld", "slurmd", "slurm-client", "munge")
 SYSTEM_CONFIG = Path("/etc/slurm/slurm.conf")
 FOLDER = Path("/tmp/planner-r1-slurm")
+PORTS = range(20_000, 30_000)
 START_SECONDS = 60
 STOP_SECONDS = 20
 CLIENT_SECONDS = 20  # clients hang for minutes when no controller answers
@@ -246,11 +248,15 @@ def _alive(pid: int) -> bool:
 
 
 def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]
+    """Ports below those that the kernel hands out: the port of a node that is down has to be free when it is back."""
+    free: list[int] = []
+    for port in random.sample(PORTS, len(PORTS)):
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            free.append(port)
+        if len(free) == count:
+            return free
+    raise RuntimeError(f"fewer than {count} ports from {PORTS[0]} to {PORTS[-1]} are free")
 
 
 def main() -> None:
