@@ -35,6 +35,18 @@ class Copy:
             return {}
         return {line.split()[0]: int(line.split()[1]) for line in table[1].splitlines()}
 
+    def reasons(self, *arguments: str) -> dict[str, dict[str, set[str]]]:
+        """Why a dry run would run each rule: files by what is the matter with them, such as "Missing output files"."""
+        done = self.snakemake("-n", *arguments)
+        assert done.returncode == 0, done.stdout + done.stderr
+        jobs = re.findall(r"^(?:local)?rule (\w+):\n(?:    .*\n)*?    reason: (.*)\n", done.stdout, re.MULTILINE)
+        found: dict[str, dict[str, set[str]]] = {}
+        for rule, reason in jobs:
+            for part in reason.split("; "):
+                what, _, files = part.partition(": ")
+                found.setdefault(rule, {}).setdefault(what, set()).update(filter(None, files.split(", ")))
+        return found
+
     def finish_by_stubs(self) -> None:
         """Run the default study to its end with scripts that only write their outputs."""
         for script in (self.folder / "workflow" / "scripts").glob("*.py"):
