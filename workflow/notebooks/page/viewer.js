@@ -16,11 +16,12 @@
   const bytes = Uint8Array.from(atob(packed.textContent.trim()), (c) => c.charCodeAt(0));
   packed.remove();
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  const texts = [], queries = new Map(), episodes = [];
+  const texts = [], queries = new Map(), episodes = [], words = {};
   for (const line of (await new Response(stream).text()).split("\n")) {
     if (!line) continue;
-    const { text, query, episode } = JSON.parse(line);
-    if (text !== undefined) texts.push(text);
+    const { labels, text, query, episode } = JSON.parse(line);
+    if (labels) Object.assign(words, labels);
+    else if (text !== undefined) texts.push(text);
     else if (query) queries.set(`${query.split} ${query.idx}`, query);
     else episodes.push(episode);
   }
@@ -112,7 +113,10 @@
       label.title = key;
       return label;
     };
-    const why = (key) => make("bdi", "", [official.reasons[key], strict.reasons[key]].filter((r, i, all) => r && all.indexOf(r) === i).join("; "));
+    const why = (key) => {
+      const reasons = [...new Set([official.reasons[key], strict.reasons[key]])].filter(Boolean);
+      return reasons.length ? make("bdi", "", `${words[key]}: ${reasons.join("; ")}`) : null;
+    };
     for (const key of Object.keys(official.commonsense))
       rows.push([name(key), mark(official.commonsense[key], "not judged"), mark(strict.commonsense[key], "not judged"), why(key)]);
     const hard = official.hard ?? strict.hard;

@@ -70,7 +70,7 @@ def _jupyter() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="report-") as own:
         kernel = Path(own, "data", "kernels", KERNEL)
         kernel.mkdir(parents=True)
-        command = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        command = [sys.executable, "-m", "ipykernel_launcher", "--log-level=CRITICAL", "-f", "{connection_file}"]
         spec = {"argv": command, "display_name": KERNEL, "language": "python"}
         (kernel / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
         os.environ.update({name: os.path.join(own, place) for name, place in FOLDERS.items()})

@@ -1,7 +1,8 @@
 """Episodes in the page: packed for its script, up to a number of bytes, and the frame that the script fills.
 
 The data are lines of JSON, compressed, in base64: nothing that a model wrote can end the element they stand in. A line
-is a text (numbered in their order; most replies of tools come again and again), a query, or an episode.
+is the words for what went wrong, a text (numbered in their order; most replies of tools come again and again), a query,
+or an episode.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import zlib
 from dataclasses import dataclass, field
 
+from planner_r1.evaluator.failures import LABELS
 from planner_r1.paper.report.episodes import RULE, Episodes, Place
 from planner_r1.paper.report.html import Html, element, join
 from planner_r1.queries import Query
@@ -31,7 +33,7 @@ class Packer:
 
     def add(self, place: Place, query: Query, shown: dict) -> bool:
         """Add an episode; False, and nothing is added, where it does not fit any more."""
-        texts, lines = dict(self._texts), []
+        texts, lines = dict(self._texts), [] if self.count else [{"labels": LABELS}]
         if (key := (place.source.split, query.idx)) not in self._queries:
             lines.append({"query": {"split": key[0], **_query(query)}})
         parts = []
