@@ -96,7 +96,11 @@ def artefacts_of(study: Study) -> list[Artefact]:
     """Those that a study has files for of every kind they read; of a study of memory its table alone."""
     if study.probes:
         return [artefact("memory")]
-    return [known for known in ARTEFACTS if all(files_of(study, kind) for kind in known.reads)]
+    return [known for known in ARTEFACTS if _can_be_made(known, study)]
+
+
+def _can_be_made(one: Artefact, study: Study) -> bool:
+    return all(files_of(study, kind) for kind in one.reads)
 
 
 def artefact_files(artefacts: Collection[Artefact], kind: str | None = None) -> list[str]:
@@ -124,7 +128,7 @@ def files_of(study: Study, kind: str) -> list[str]:
     _, is_table, name = kind.partition(TABLE_OF)
     if not is_table:
         return KINDS[kind](study)
-    return [table_file(name)] if artefact(name) in artefacts_of(study) else []
+    return [table_file(name)] if _can_be_made(artefact(name), study) else []
 
 
 @cache
