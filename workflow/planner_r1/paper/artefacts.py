@@ -14,23 +14,28 @@ from pathlib import Path
 from planner_r1.paper.results import KINDS, table_file
 from planner_r1.study import Study
 
-TABLE, FIGURE = "table", "figure"
+TABLE, FIGURE, DOCUMENT = "table", "figure", "document"
 TABLE_OF = "table:"  # before the name of a table that is read
 PAPER = Path(__file__).resolve().parent
 PACKAGE = "planner_r1.paper"
 PRINTED = ("reference.py", "flops.py")  # modules that read the files of reference/
 CASES = 5  # case studies of the paper
+ENDINGS = {
+    TABLE: {"csv": "csv", "markdown": "md", "latex": "tex"},
+    FIGURE: {"csv": "csv", "pdf": "pdf", "png": "png"},
+    DOCUMENT: {"csv": "csv", "markdown": "md"},
+}
 
 
 @dataclass(frozen=True)
 class Artefact:
-    """A table or a figure.
+    """A table, a figure, or a document: numbers and a page at the top of results/<study>.
 
     name: of its rule and its files
-    kind: "table" or "figure"
+    kind: "table", "figure" or "document"
     title: what it shows, in a few words
     reads: kinds of results (results.KINDS), and tables as `table:<name>`
-    module: of `tables/` or `figures/`; the artefact's name where it is not given
+    module: of `tables/` or `figures/`, of a document of `paper/` itself; the artefact's name where it is not given
     options: what `rows` is called with beside the study and its results
     may_read: kinds that it reads as well, where the study has them
     """
@@ -49,20 +54,23 @@ class Artefact:
         return self.module or self.name
 
     @property
+    def folder(self) -> str:
+        """Where its module lies below `paper/`, and its files below results/<study>."""
+        return "" if self.kind == DOCUMENT else f"{self.kind}s/"
+
+    @property
     def import_name(self) -> str:
-        return f"{PACKAGE}.{self.kind}s.{self.drawn_by}"
+        return f"{PACKAGE}.{self.folder.replace('/', '.')}{self.drawn_by}"
 
     @property
     def csv(self) -> str:
         """The file of its numbers, below results/<study>."""
-        return f"{self.kind}s/{self.name}.csv"
+        return self.outputs["csv"]
 
     @property
     def outputs(self) -> dict[str, str]:
         """All its files by what they are, below results/<study>."""
-        endings = {"csv": "csv", "markdown": "md", "latex": "tex"} if self.kind == TABLE else {"csv": "csv"}
-        endings |= {} if self.kind == TABLE else {"pdf": "pdf", "png": "png"}
-        return {what: f"{self.kind}s/{self.name}.{ending}" for what, ending in endings.items()}
+        return {what: f"{self.folder}{self.name}.{ending}" for what, ending in ENDINGS[self.kind].items()}
 
     def inputs(self, study: Study) -> list[str]:
         """The files it is made of, below results/<study>."""
@@ -75,7 +83,7 @@ class Artefact:
 
     def modules(self) -> list[Path]:
         """The modules and reference files of the paper's package that it is made by: an edit of one makes it anew."""
-        return [PAPER / "make.py", *imported(PAPER / f"{self.kind}s" / f"{self.drawn_by}.py")]
+        return [PAPER / "make.py", *imported(PAPER / f"{self.folder}{self.drawn_by}.py")]
 
 
 ARTEFACTS = (
@@ -83,7 +91,22 @@ ARTEFACTS = (
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
     Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
+    Artefact("figure1", FIGURE, "Figure 1: final pass of all models", ("rates", "table:table1")),
     Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations", "models")),
+    Artefact(
+        "figure3_right",
+        FIGURE,
+        "Figure 3, right: final pass against FLOPs",
+        ("validations", "metrics", "manifests", "models"),
+    ),
+    Artefact("sub_rewards", FIGURE, "The six sub-rewards against steps", ("validations",)),
+    Artefact(
+        "reproduction",
+        DOCUMENT,
+        "Does it reproduce?",
+        ("table:table1",),
+        may_read=("table:table2", "queries", "scores", "validations", "models", "suites", "metrics", "manifests"),
+    ),
 )
 
 

@@ -36,6 +36,12 @@ def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 
 
+def powers_of_ten(value: float, digits: int = 1) -> str:
+    """`2.1×10²⁰`, for numbers that only their magnitude makes readable; `10²⁰` for a round one without digits."""
+    mantissa, exponent = f"{value:.{digits}e}".split("e")
+    return f"{'' if mantissa == '1' else mantissa + '×'}10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+
+
 def number(row: Mapping[str, str], key: str, plus_minus: str, missing: str) -> str:
     """`12.3 ± 0.4`, without what is not there."""
     if row[key] == "":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 
 import matplotlib
@@ -10,6 +10,9 @@ import matplotlib
 matplotlib.use("Agg")  # before pyplot: figures are drawn where there is no display
 
 import matplotlib.pyplot as plt
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from planner_r1.paper.statistics import Estimate
 
 COLUMN = 3.3  # inches, the width of a column of the paper
 PAGE = 7.0  # inches, the width of both columns
@@ -44,6 +47,56 @@ def looks(names: Sequence[str]) -> dict[str, dict]:
     n = len(names)
     kinds = zip(*(islice(cycle(kind), n) for kind in (COLOURS, DASHES, MARKERS)), strict=True)
     return {name: {"color": c, "linestyle": d, "marker": m} for name, (c, d, m) in zip(names, kinds, strict=True)}
+
+
+LINE = {"color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 1, "zorder": 2}  # a level to compare with
+MARKED = 12  # points of a curve that carry a marker, about; more would hide the curve
+
+
+def curve(axis: plt.Axes, x: Sequence[float], estimates: Sequence[Estimate], label: str, look: dict) -> None:
+    """A curve of means in percent, and the band of their intervals where they have one."""
+    if not x:
+        return
+    every = max(1, len(x) // MARKED)
+    axis.plot(x, [e.mean for e in estimates], label=label, markevery=every, clip_on=False, zorder=3, **look)
+    banded = [(at, max(e.low, 0), min(e.high, 100)) for at, e in zip(x, estimates, strict=True) if e.high is not None]
+    if banded:
+        axis.fill_between(*zip(*banded, strict=True), color=look["color"], alpha=0.13, linewidth=0)
+
+
+def percent_axis(axis: plt.Axes, estimates: Sequence[Estimate], label: str = "Final pass rate") -> None:
+    """A vertical axis in percent, from 0 to above the highest mean or end of an interval."""
+    top = max((e.mean if e.high is None else e.high for e in estimates), default=0)
+    axis.set_ylabel(label)
+    axis.set_ylim(0, min(100, max(10, 1.1 * top)))
+    axis.yaxis.set_major_formatter(PercentFormatter(decimals=0))
+
+
+def step_axis(axis: plt.Axes, ticks: int = 6) -> None:
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=ticks))
+
+
+def seeds(counts: Sequence[int], shown: str = "mean and 95% t-interval") -> str:
+    """How many seeds the points of a figure have, and what is shown of several."""
+    if not counts:
+        return "no data"
+    low, high = min(counts), max(counts)
+    span = str(low) if low == high else f"{low} to {high}"
+    return f"{span} seed{'' if high == 1 else 's'} ({shown if high > 1 else 'no interval'})"
+
+
+def line_label(level: float, model: str) -> str:
+    """What the dashed line of Figure 3 is."""
+    return f"90% of {model}'s peak ({level:.1f}%)"
+
+
+def legend_below(figure: plt.Figure, axes: Iterable[plt.Axes], columns: int, **options) -> None:
+    """One legend of all panels, below them, where it covers nothing. Each name once; long ones in one column."""
+    handles = {h.get_label(): h for axis in axes for h in axis.get_legend_handles_labels()[0]}
+    if not handles:
+        return
+    place = {"loc": "outside lower center", "ncols": min(columns, len(handles)), "frameon": False, "handlelength": 2.6}
+    figure.legend(handles.values(), handles.keys(), **place | options)
 
 
 def save(figure: plt.Figure, *paths: str) -> None:
