@@ -20,7 +20,8 @@ SMALLEST = """
 const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), sizes = [];
 while (texts.nextNode()) {
   const inside = texts.currentNode.parentElement;
-  if (texts.currentNode.data.trim() && inside.getClientRects().length) sizes.push(parseFloat(getComputedStyle(inside).fontSize));
+  if (!texts.currentNode.data.trim() || !inside.getClientRects().length) continue;
+  sizes.push(parseFloat(getComputedStyle(inside).fontSize));
 }
 return Math.min(...sizes);
 """
@@ -160,6 +161,7 @@ def test_what_a_model_wrote_is_never_run(seen, page):
     words = texts(seen, ".said.assistant .words")[-1]
     assert "<script>window.hurt = 1</script></script><img src=http://example.org/x" in words
     assert "\"quotes\" & 'quotes'" in words
+    assert "half \ufffd turned" in words
     assert "⟨U+202E⟩ around ⟨U+200F⟩" in words
     assert seen.run("return window.hurt ?? null") is None
     assert seen.run("return document.querySelectorAll('#viewer img, #viewer script').length") == 0

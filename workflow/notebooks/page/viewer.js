@@ -37,9 +37,12 @@
   }
 
   // ---- pieces of the page ----
-  // Marks that turn the direction of text around are shown by their names: what stands here reads as it was written.
-  const visible = (text) =>
-    String(text).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+  // Marks that turn the direction of text around are shown by their names, half characters as unknown ones.
+  const visible = (text) => {
+    const whole = String(text);
+    const code = (c) => `⟨U+${c.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
+    return (whole.toWellFormed?.() ?? whole).replace(/[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, code);
+  };
   const make = (tag, name, ...content) => {
     const element = document.createElement(tag);
     if (name) element.className = name;

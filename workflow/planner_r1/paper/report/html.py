@@ -105,7 +105,7 @@ class _Renderer(mistune.HTMLRenderer):
     """Headings below the page's own; tables in a box that scrolls, the paper's rows marked."""
 
     def heading(self, text: str, level: int, **attributes) -> str:
-        return super().heading(text, min(level + 2, 6), **attributes)
+        return super().heading(text, min(level + 1, 6), **attributes)
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
         return text  # nothing is loaded
