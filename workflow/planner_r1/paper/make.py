@@ -1,4 +1,4 @@
-"""Making a table or a figure from a study's results. The CSV comes first, and everything else is drawn from it."""
+"""Making a table, a figure or a document from a study's results. The CSV comes first, and everything else is drawn from it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from planner_r1.paper.artefacts import TABLE, Artefact
+from planner_r1.paper.artefacts import FIGURE, TABLE, Artefact
 from planner_r1.paper.render import read_csv, write_rows
 from planner_r1.paper.results import Results
 from planner_r1.study import Study
@@ -32,14 +32,15 @@ def make(
     rows = module.rows(study, Results(study, folder, (*artefact.reads, *artefact.may_read), made), **artefact.options)
     write_rows(rows, module.FIELDS, outputs["csv"])
     written = read_csv(outputs["csv"])
-    if artefact.kind == TABLE:
-        title = f"{artefact.title}; study {study.name}, {study.world_label}"
-        Path(outputs["markdown"]).write_text(module.markdown(written, title), encoding="utf-8")
-        Path(outputs["latex"]).write_text(module.latex(written, title), encoding="utf-8")
-        return
-    from planner_r1.paper.figures import style  # matplotlib takes a while to load
+    if artefact.kind == FIGURE:
+        from planner_r1.paper.figures import style  # matplotlib takes a while to load
 
-    style.save(module.draw(written, study), outputs["pdf"], outputs["png"])
+        style.save(module.draw(written, study), outputs["pdf"], outputs["png"])
+        return
+    title = f"{artefact.title}; study {study.name}, {study.world_label}"
+    Path(outputs["markdown"]).write_text(module.markdown(written, title), encoding="utf-8")
+    if artefact.kind == TABLE:
+        Path(outputs["latex"]).write_text(module.latex(written, title), encoding="utf-8")
 
 
 def draft(artefact: Artefact, study: Study, folder: str | Path, out: Path) -> Path:
@@ -53,4 +54,4 @@ def draft(artefact: Artefact, study: Study, folder: str | Path, out: Path) -> Pa
     outputs = {what: out / file for what, file in artefact.outputs.items()}
     outputs["csv"].parent.mkdir(parents=True, exist_ok=True)
     make(artefact, study, folder, outputs, out)
-    return outputs["markdown" if artefact.kind == TABLE else "png"]
+    return outputs["png" if artefact.kind == FIGURE else "markdown"]
