@@ -234,6 +234,22 @@ def test_a_rerun_does_not_repeat_what_a_whole_checkpoint_holds(make_spec, verl):
     assert [s["first_step"] for s in record["segments"]] == [1, 51]
 
 
+def test_an_attempt_that_ended_before_verl_began_is_a_segment_too(make_spec, verl):
+    def killed(*_, **__):
+        raise Killed
+
+    spec = make_spec(phases=[{"weights": "stage1", "steps": 3}])
+    verl(killed)
+    with pytest.raises(Killed):
+        train(spec, report=str)
+    verl()
+    train(spec, report=str)
+    record, metrics, _ = outputs(spec)
+    assert [s["first_step"] for s in record["segments"]] == [1, 1]
+    assert record["segments"][0]["seconds"] == 0
+    assert [m["step"] for m in metrics] == list(range(4))
+
+
 def test_a_broken_checkpoint_falls_back_to_the_one_before(make_spec, verl):
     spec = make_spec(phases=[{"weights": "stage1", "steps": 10}])
     verl(last_step=6)

@@ -209,8 +209,9 @@ class _Run:
 
     def _run_segment(self, done: int, end: int) -> None:
         number = len(segments(self.spec.work)) + 1
-        metrics = self.spec.work / f"metrics.{number}.jsonl"
-        metrics.touch()
+        metrics, log = self.spec.work / f"metrics.{number}.jsonl", log_path(self.spec.work, number)
+        for path in (metrics, log):  # there from the start: the job may end before verl writes anything
+            path.touch()
         config_path = self.spec.work / f"config.{number}.json"
         save_config(self.config(done, end), config_path)
         self.report(f"{self.spec.name}: steps {done + 1} to {end} of {self.spec.last_step}, starting verl")
@@ -225,7 +226,7 @@ class _Run:
             run_verl(
                 config_path,
                 work=self.spec.work,
-                log=log_path(self.spec.work, number),
+                log=log,
                 backend=self.spec.backend,
                 store=self.spec.store,
                 metrics=metrics,
