@@ -91,6 +91,12 @@ ARTEFACTS = (
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
     Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
+    Artefact(
+        "headline",
+        TABLE,
+        "Headline figures",
+        ("validations", "metrics", "manifests", "models", "queries", "table:table1"),
+    ),
     Artefact("figure1", FIGURE, "Figure 1: final pass of all models", ("rates", "table:table1")),
     Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations", "models")),
     Artefact(
@@ -103,9 +109,12 @@ ARTEFACTS = (
     Artefact(
         "reproduction",
         DOCUMENT,
-        "Does it reproduce?",
+        "What reproduces",
         ("table:table1",),
-        may_read=("table:table2", "queries", "scores", "validations", "models", "suites", "metrics", "manifests"),
+        may_read=(
+            *("table:table2", "table:headline", "queries", "scores", "suites"),
+            *("validations", "models", "metrics", "manifests"),
+        ),
     ),
 )
 

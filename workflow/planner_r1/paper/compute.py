@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -20,7 +21,7 @@ COMPARED = "stage1"
 SHARE = 0.9  # of the larger model's peak
 MEASURED, RECKONED = "measured", "reckoned"
 TOKENS = "perf/total_num_tokens"
-LAST, COLLAPSED = 3, 1.0  # validations; percent
+END, COLLAPSED = 0.2, 1.0  # of a run's steps; percent
 
 Runs = Sequence[tuple[Run, Sequence[Validation]]]
 
@@ -129,11 +130,11 @@ class Course:
 
     def mean_passes(self, rows: Sequence[int] | None = None) -> np.ndarray:
         """The mean curve over the seeds, or over some rows, of which one may stand there several times."""
-        return _mean(self.passes if rows is None else self.passes[rows])
+        return _mean(self.passes if rows is None else self.passes[list(rows)])
 
     def by_flops(self, rows: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Mean FLOPs and mean final pass at the validations, of the seeds that have both there."""
-        passes, flops = (self.passes, self.flops) if rows is None else (self.passes[rows], self.flops[rows])
+        passes, flops = (self.passes, self.flops) if rows is None else (self.passes[list(rows)], self.flops[list(rows)])
         both = ~np.isnan(passes) & ~np.isnan(flops)
         some = both.any(axis=0)
         return tuple(_mean(np.where(both, values, np.nan)[:, some]) for values in (flops, passes))
@@ -230,14 +231,20 @@ def bootstrap(
     if min(len(larger.seeds), len(other.seeds)) < 2:
         return None
     random, found = np.random.default_rng(seed), []
+    # a few seeds are drawn again and again in the same numbers
+    peak, curve, other_curve = cache(larger.peak), cache(larger.by_flops), cache(other.by_flops)
     for _ in range(resamples):
-        rows = random.integers(len(larger.seeds), size=len(larger.seeds))
-        others = rows if other is larger else random.integers(len(other.seeds), size=len(other.seeds))
-        target = SHARE * (larger.peak(rows) or 0)
-        spent, baseline = other.reaches(target, others), larger.reaches(target, rows)
+        rows = _drawn(random, larger)
+        others = rows if other is larger else _drawn(random, other)
+        target = SHARE * (peak(rows) or 0)
+        spent, baseline = crossing(*other_curve(others), target), crossing(*curve(rows), target)
         spent = np.inf if spent is None else spent
         found.append((target, spent, baseline / spent if baseline is not None and spent else np.nan))
     return tuple(_percentiles(values) for values in zip(*found, strict=True))
+
+
+def _drawn(random: np.random.Generator, course: Course) -> tuple[int, ...]:
+    return tuple(sorted(random.integers(len(course.seeds), size=len(course.seeds)).tolist()))
 
 
 def _percentiles(values: Sequence[float]) -> Interval:
@@ -252,13 +259,13 @@ def _percentiles(values: Sequence[float]) -> Interval:
 
 
 def collapsed(episodes: Sequence[Validation]) -> bool | None:
-    """Whether a run ended without passing: a mean final pass below 1% over its last three validations (step 0 is none).
+    """Whether a run ended without passing: a mean final pass below 1% over the validations of its last fifth of steps.
 
-    None where it was not validated after training. The paper does not define its "collapsed" runs. It is the final
-    pass that tells them: of the 8B under stage 2 three of five did, though plans are delivered (99.9 ± 0.2 in its
-    Table 1), and its 13.3 ± 23.2 is what five runs give of which three are at 0 and two at 33 (13.3 ± 22.6); under
-    stage 3 all five did, at 0.0. Three validations, so that one bad one is not yet a collapse.
+    None where it was not validated after training (step 0 is before). The paper does not define its "collapsed" runs.
+    It is the final pass that tells them: of the 8B under stage 2 three of five did, though plans are delivered (99.9 ±
+    0.2 in its Table 1), and its 13.3 ± 23.2 is what five runs give of which three are at 0 and two at 33 (13.3 ± 22.6);
+    under stage 3 all five did, at 0.0. A run of 500 steps has three validations there: one bad one is no collapse.
     """
     means = {step: value for step, value in mean_by_step(episodes, lambda parts: 100 * parts["pass"]).items() if step}
-    last = list(means.values())[-LAST:]
+    last = [value for step, value in means.items() if step >= (1 - END) * max(means)]
     return sum(last) / len(last) < COLLAPSED if last else None

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+
+FIGURES, RAISED = "-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 def write_rows(rows: Iterable[Mapping], fields: Sequence[str], path: str | Path) -> None:
@@ -29,7 +32,8 @@ def tex(text: str) -> str:
     """Text for LaTeX."""
     for special in "%_&#$":
         text = text.replace(special, f"\\{special}")
-    return text
+    text = re.sub(f"[{RAISED}]+", lambda found: f"$^{{{found[0].translate(str.maketrans(RAISED, FIGURES))}}}$", text)
+    return text.replace("×", r"$\times$")
 
 
 def rounded(value: float | None) -> float | None:
@@ -39,7 +43,8 @@ def rounded(value: float | None) -> float | None:
 def powers_of_ten(value: float, digits: int = 1) -> str:
     """`2.1×10²⁰`, for numbers that only their magnitude makes readable; `10²⁰` for a round one without digits."""
     mantissa, exponent = f"{value:.{digits}e}".split("e")
-    return f"{'' if mantissa == '1' else mantissa + '×'}10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}"
+    raised = str(int(exponent)).translate(str.maketrans(FIGURES, RAISED))
+    return f"{'' if mantissa == '1' else f'{mantissa}×'}10{raised}"
 
 
 def number(row: Mapping[str, str], key: str, plus_minus: str, missing: str) -> str:

@@ -15,8 +15,8 @@ from planner_r1.paper.figures import style
 from planner_r1.paper.reference import SOURCE
 from planner_r1.paper.render import rounded
 from planner_r1.paper.results import Results
-from planner_r1.paper.tables.table1 import OURS
-from planner_r1.study import BASE_REGIME, SPLITS, Study
+from planner_r1.paper.tables.table1 import OURS, shown_split
+from planner_r1.study import BASE_REGIME, Study
 
 FIELDS = (
     *("source", "group", "model", "regime", "split", "steps", "run_steps", "n"),
@@ -52,12 +52,6 @@ def rows(study: Study, results: Results) -> list[dict]:
             if alike or (paper is not None and not later):
                 found.append(_row(papers.pop((row["model"], row["regime"])), group, ""))
     return found
-
-
-def shown_split(table: Sequence[dict[str, str]]) -> str | None:
-    """The split of our rows that is shown; None where the constraints of all are hidden or nothing was evaluated."""
-    known = {row["split"] for row in table if row["source"] == OURS and row["final_pass"]}
-    return next((split for split in reversed(SPLITS) if split in known), None)
 
 
 def _grouped(study: Study, own: Sequence[dict[str, str]]) -> list[tuple[str, list[dict[str, str]]]]:

@@ -32,8 +32,8 @@ def rows(study: Study, results: Results) -> list[dict]:
     """A row a model and step: mean FLOPs and mean final pass (percent) over the seeds that have both there.
 
     `flops_at_line`, the same in all rows of a model, is where its mean curve first reaches the line, taken for straight
-    between two validations; empty where it never does. `missing` says which runs lack FLOPs and why. A model of which no
-    run has any keeps one row that says so.
+    between two validations; empty where it never does. `missing` says which runs lack FLOPs and why. A model of which
+    no run has any keeps one row that says so.
     """
     regime, made = compute.compared_regime(study), compute.courses(study, results, validations(study, results))
     larger = compute.larger_model(study, results)

@@ -11,7 +11,7 @@ from planner_r1.paper.reference import SEEDS, SOURCE, reference
 from planner_r1.paper.render import bar, number, rounded, tex
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import Estimate, t_interval
-from planner_r1.study import BASE_REGIME, Study
+from planner_r1.study import BASE_REGIME, SPLITS, Study
 
 # Key in the CSV, profile and rate in metrics.json, heading. The paper has no strict profile.
 COLUMNS = (
@@ -92,6 +92,13 @@ def _paper_row(printed: dict[str, str]) -> dict:
     n = SEEDS if printed["final_pass_ci"] else 1
     row = dict.fromkeys(FIELDS) | {key: printed[key] or None for key in FIELDS if key in printed}
     return row | {"source": PAPER, "split": "official test", "run_steps": row["steps"], "n": n, "missing": ""}
+
+
+def shown_split(table: Sequence[dict[str, str]]) -> str | None:
+    """The split of our rows that is shown where only one is: of those whose constraints are known the test split, or
+    else validation; None where there is none."""
+    known = {row["split"] for row in table if row["source"] == OURS and row["final_pass"]}
+    return next((split for split in reversed(SPLITS) if split in known), None)
 
 
 def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
