@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 from pathlib import Path
 
@@ -53,12 +53,11 @@ def fold(title: str, *content: object) -> Html:
     return element("details", element("summary", title), *content)
 
 
-def table(headings: Sequence[str], rows: Iterable[Sequence[object]], numbers: int = 0) -> Html:
-    """A table in a box that scrolls; its last `numbers` columns are numbers."""
-    first = len(headings) - numbers
+def table(headings: Sequence[str], rows: Iterable[Sequence[object]], numbers: Collection[int] = ()) -> Html:
+    """A table in a box that scrolls; `numbers` are the columns of numbers, counted from 0."""
 
     def line(tag: str, cells: Sequence[object]) -> Html:
-        return element("tr", *(Html(_cell(tag, text(cell), i >= first)) for i, cell in enumerate(cells)))
+        return element("tr", *(Html(_cell(tag, text(cell), i in numbers)) for i, cell in enumerate(cells)))
 
     body = [line("td", row) for row in rows]
     whole = element("table", element("thead", line("th", headings)), element("tbody", *body))

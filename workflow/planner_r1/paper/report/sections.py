@@ -166,7 +166,11 @@ class Report:
         names = {name for hole in found for name in hole.split("+")}
         meanings = facts((name, meaning) for name, meaning in HOLES.items() if name in names)
         none = "" if found else element("p", "No plan passed through a hole alone.")
-        return join([element("p", told), table(headings, rows), none, meanings]) if rows else Html()
+        return (
+            join([element("p", told), table(headings, rows, numbers=(2, *range(4, 8))), none, meanings])
+            if rows
+            else Html()
+        )
 
     def _faults(self) -> Html:
         """What services and servers were asked; of trained models' own evaluations nobody else answers."""
@@ -188,7 +192,7 @@ class Report:
         total = f" Of {sum(row[3] for row in rows):,} requests {again:,} were repeated or had no answer at first."
         headings = ("Checkpoint", "Asked for", "Of", "Requests", "Without answer", "Repeated", "Hours")
         return (
-            join([element("p", told, total), fold("By checkpoint", table(headings, rows, numbers=4))])
+            join([element("p", told, total), fold("By checkpoint", table(headings, rows, numbers=range(3, 7)))])
             if rows
             else Html()
         )
@@ -205,7 +209,7 @@ class Report:
                     steps = sum(m["final_step"] for m in of_regime)
                     gpus = f"{on_gpus:,.1f}" if on_gpus else "none used"
                     rows.append([model, regime, len(of_regime), f"{steps:,}", f"{hours:,.2f}", gpus])
-        runs = table(("Model", "Regime", "Runs", "Steps", "Wall hours", "GPU hours"), rows, numbers=4)
+        runs = table(("Model", "Regime", "Runs", "Steps", "Wall hours", "GPU hours"), rows, numbers=range(2, 6))
         told = element("p", "Measured: wall time of the training runs, one after the other, and GPUs times wall time.")
         return join([told, runs, self._benchmarks()]) if rows else self._benchmarks()
 
@@ -223,7 +227,7 @@ class Report:
             rows.append([rule, len(jobs), f"{seconds:,.0f}", f"{max(memory) / 1024:,.1f}" if memory else ""])
         headings = ("Rule", "Jobs", "Seconds", "Most memory, GiB")
         told = "By rule of the pipeline, as Snakemake measured the jobs that ran last."
-        return element("p", told) + table(headings, rows, numbers=3) if rows else Html()
+        return element("p", told) + table(headings, rows, numbers=range(1, 4)) if rows else Html()
 
     def _data(self) -> Html:
         return join([self._database(), self._queries(), self._downloads(), self._trained_on()])
@@ -241,7 +245,7 @@ class Report:
         return join(
             [
                 element("p", f"Travel database from {store['source']}: {claim}."),
-                table(("Table", "Rows read", "Kept", "Dropped"), rows, numbers=3),
+                table(("Table", "Rows read", "Kept", "Dropped"), rows, numbers=range(1, 4)),
                 fold("Hashes of its files", hashes),
             ]
         )
@@ -253,7 +257,7 @@ class Report:
             if path.is_file():
                 drawn = self.study.query_file(split) or f"drawn from the database, seed {self.study.query_seed(split)}"
                 rows.append([split, f"{len(load_queries(path)):,}", drawn])
-        return element("p", "Queries:") + table(("Split", "Number", "From"), rows) if rows else Html()
+        return element("p", "Queries:") + table(("Split", "Number", "From"), rows, numbers=(1,)) if rows else Html()
 
     def _downloads(self) -> Html:
         """The sources of the catalogue that the study's files lie in."""
@@ -285,7 +289,7 @@ class Report:
             known = manifest.get("versions", {}) | {"commit": manifest.get("git_commit")}
             theirs.update({name: theirs[name] + Counter([number]) for name, number in known.items() if number})
         own = {name: version(name) for name in PACKAGES} | {"python": platform.python_version(), "commit": git_commit()}
-        names = [*dict.fromkeys([*theirs, *own])]
+        names = sorted(theirs.keys() | own.keys(), key=lambda name: (name == "commit", name.lower()))
         rows = [[name, _alike(theirs[name], len(made)), own.get(name)] for name in names]
         return table(("", "Models", "This page"), rows)
 
