@@ -246,9 +246,13 @@ def _is_official_test(study: Study, results: Results) -> bool:
 
 def _best(study: Study, number: Number, key: str, alike: Sequence[Mapping[str, str]], whole: bool) -> Own | None:
     """Of our rows of that model and regime the one that compares best; None where there is none."""
-    found = [_of_table1(study, number, key, ours, whole) for ours in alike]
-    # of equals the later one: the test split stands behind the others
-    return min(reversed(found), key=lambda own: len(own.obstacles), default=None)
+    found = [(_of_table1(study, number, key, ours, whole), ours) for ours in alike]
+
+    def rank(one: tuple[Own, Mapping[str, str]]) -> tuple:
+        own, ours = one
+        return len(own.obstacles), ours["split"] != "test", ours["steps"] != number.steps
+
+    return min(found, key=rank)[0] if found else None
 
 
 def _of_table1(study: Study, number: Number, key: str, ours: Mapping[str, str], whole: bool) -> Own:
@@ -315,13 +319,9 @@ def _of_table2(
 # ---- headline figures -----------------------------------------------------------------------------------------------
 
 
-def headline(results: Results) -> list[dict[str, str]]:
-    return (results.table("headline") if "table:headline" in results.reads else None) or []
-
-
 def of_headline(study: Study, results: Results) -> list[dict]:
     """A row for each headline figure that is a number to reproduce."""
-    own = {(found["quantity"], found["model"]): found for found in headline(results)}
+    own = {(found["quantity"], found["model"]): found for found in results.table("headline") or ()}
     rows = []
     for printed in reference("headline"):
         quantity, model = printed["quantity"], printed["model"]
@@ -344,13 +344,15 @@ def _number(text: str) -> float | str:
 def _of_headline(study: Study, quantity: str, model: str, ours: Mapping[str, str] | None) -> Own:
     if memory.CLAIMS.get(quantity, ("", ""))[1] == memory.NO_CHOICE:
         return Own(obstacles=(memory.NO_CHOICE.partition(": ")[2],))
-    if ours is None or ours["ours"] == "":
-        where = "a study of memory" if quantity in memory.CLAIMS else "table headline"
-        return Own(absent=f"not measured ({where})")
+    if quantity.startswith("kv_cache"):
+        return Own(absent="a study of memory measures it")
     models = [model] if model in PAPERS else list(PAPERS)
-    obstacles = [f"another model (no {name})" for name in models if name not in study.models]
-    obstacles += [told for name in models if name in study.models for told in model_obstacles(study, name)]
+    obstacles = [told for name in models if name in study.models for told in model_obstacles(study, name)]
+    if study.runs and not all(name in study.models for name in models):
+        obstacles.append(f"another model ({', '.join(study.trainable)})")
     obstacles += world_obstacles(study)
+    if ours is None or ours["ours"] == "":
+        return Own(obstacles=tuple(obstacles), absent="not measured")
     if quantity.startswith(OF_TEST_SPLIT):
         obstacles.append("another split (ours: the validations)")
     if quantity.startswith("memory"):

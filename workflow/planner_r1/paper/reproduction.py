@@ -116,7 +116,7 @@ def _sentence(text: str) -> str:
 
 
 def _effect(cells: Mapping[str, str]) -> str:
-    value = f"{_figure(cells['ours'])} {cells['unit']}"
+    value = f"{_figure(cells['ours'])} {cells['unit']}".replace(" %", "%")
     return value if cells["low"] == "" else f"{value} [{_figure(cells['low'])}, {_figure(cells['high'])}]"
 
 

@@ -144,10 +144,13 @@ def welch(first: Summary, second: Summary, null: float = 0.0, level: float = LEV
     spread = first.sd if second.n == 1 else second.sd
     errors = [(spread if alone else side.sd) ** 2 / side.n for side in (first, second)]
     mean, error = first.mean - second.mean, math.sqrt(sum(errors))
-    if error == 0:
+    if sum(errors) == 0:
         return Difference(mean, mean, mean, None)
-    parts = [] if alone else [e**2 / (side.n - 1) for e, side in zip(errors, (first, second), strict=True)]
-    df = max(first.n, second.n) - 1 if alone else sum(errors) ** 2 / sum(parts)
+    shares = [e / sum(errors) for e in errors]
+    if alone:
+        df = max(first.n, second.n) - 1
+    else:
+        df = 1 / sum(share**2 / (side.n - 1) for share, side in zip(shares, (first, second), strict=True))
     half_width = float(stats.t.ppf((1 + level) / 2, df)) * error
     p = 2 * float(stats.t.sf(abs(mean - null) / error, df))
     return Difference(mean, mean - half_width, mean + half_width, p)
