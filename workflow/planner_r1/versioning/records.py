@@ -10,7 +10,7 @@ from pathlib import Path
 
 from planner_r1.errors import InputError
 from planner_r1.training.base_model import link_model
-from planner_r1.versioning.stages import Plan, current_plan, write_params
+from planner_r1.versioning.stages import FIRST, Plan, current_plan, write_params
 
 FEW = 5  # files or jobs that a message names
 
@@ -44,7 +44,7 @@ def sync() -> Plan:
         InputError: files differ from dvc.lock, or Snakemake would still run something.
     """
     plan = current_plan()
-    if changed := _changed():
+    if changed := _changed(plan):
         raise InputError(
             f"differs from dvc.lock: {_few(changed)}; see `dvc status`, then `dvc checkout` or `dvc repro`"
         )
@@ -65,24 +65,22 @@ def _not_whole(plan: Plan) -> Iterator[str]:
                 yield str(path)
 
 
-def _changed() -> list[str]:
-    """What differs from dvc.lock; files that were not pulled do not."""
-    status = json.loads(_dvc("status", "--json"))
-    found = []
-    for stage, entries in status.items():
+def _changed(plan: Plan) -> list[str]:
+    """What differs from dvc.lock: stages whose command does, and files with their state. Files that were not pulled do
+    not, and of the first stage, which any edit of code touches, what it makes of the edit counts."""
+    params = Path(plan.params_file)
+    current = params.is_file() and params.read_text(encoding="utf-8") == plan.params()
+    found = [] if current else [f"{params} (not what jobs are called with now)"]
+    for stage, entries in json.loads(_dvc("status", "--json")).items():
         for entry in entries:
             if isinstance(entry, str):
                 found.append(f"{stage} ({entry})")
                 continue
+            if stage == FIRST:
+                entry.pop("changed deps", None)
             for files in entry.values():
-                found += [f"{file} ({state})" for file, state in _flat(files) if state != "deleted"]
+                found += [f"{file} ({state})" for file, state in files.items() if Path(file).exists()]
     return list(dict.fromkeys(found))
-
-
-def _flat(files: dict) -> Iterator[tuple[str, str]]:
-    """Files with their states; parameters have one more level, by file."""
-    for file, state in files.items():
-        yield from state.items() if isinstance(state, dict) else [(file, state)]
 
 
 def _link_given_models(plan: Plan) -> None:

@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ DEFAULT_STUDY = "config/quick.yaml"
 HEADER = "# Written by `planner-r1 dvc stages` from the DAG; not by hand.\n"
 FIRST = "study"
 
-# The stage of each rule, in the order of dvc.yaml; of one that is not named here, a stage of the rule's name. What takes
+# The stage of each rule, in the order of dvc.yaml; one that is not named here has a stage of its own name. What takes
 # long has a stage a job, so that a new seed leaves the finished ones alone.
 STAGES = {
     "study_config": FIRST,
@@ -44,7 +45,7 @@ STAGES = {
     **{rule: rule for rule in ("score", "score_validations")},
     **{f"ood_{suite}": "score_suites" for suite in SUITE_FILES},
 }
-# Downloads are pinned by their hashes in config/sources.yaml and need no second record. Stages that read them may fetch.
+# Downloads are pinned by config/sources.yaml and need no second record; a stage that reads them may fetch them.
 DOWNLOADS = ("download", "unpack", "multi_if_english", "tau_bench_tasks", "tau_bench_tools")
 # Rules without files of their own: their stages only stand for others.
 STATIONS = ("train", "evaluate", "ood", "tables", "figures")
@@ -56,7 +57,10 @@ SMALL = (
     *("sandbox/report.json", "runs/*/MANIFEST.json", "evaluations/*/metrics.json", "evaluations/*/costs.json"),
     "ood/*/metrics.json",
 )
-METRICS = ("*/metrics.json", "*/summary.json")
+METRICS = "evaluations/*/metrics.json"
+# Figures that `dvc plots` draws itself from their numbers, by .dvc/plots/curves.json: x, y and what y is. Of the others
+# it shows the picture.
+CURVES = {"figures/figure3_left.csv": ("step", "final_pass", "final pass (%)")}
 
 
 @dataclass
@@ -96,7 +100,7 @@ class Plan:
     def params_file(self) -> str:
         return f"{self.results}/params.yaml"
 
-    @property
+    @cached_property
     def stages(self) -> dict[str, Stage]:
         """The stages that make something, in the order of STAGES; those of artefacts by name."""
         stages: dict[str, Stage] = {}
@@ -123,7 +127,8 @@ class Plan:
         """The text of dvc.yaml."""
         stages = {name: self._as_yaml(name, stage) for name, stage in self.stages.items()}
         stages = {FIRST: stages.pop(FIRST)} | stages | self._stations()
-        return HEADER + yaml.dump({"stages": stages}, Dumper=_NoAliases, sort_keys=False, width=120)
+        whole = {"stages": stages} | self._plots()
+        return HEADER + yaml.dump(whole, Dumper=_NoAliases, sort_keys=False, allow_unicode=True, width=120)
 
     # ---- files ------------------------------------------------------------------------------------------------
 
@@ -162,7 +167,7 @@ class Plan:
         command = shlex.join([*words, "--allowed-rules", *sorted(stage.rules), "--", *sorted(stage.targets)])
         kept = {"outs": [], "metrics": []}
         for file in sorted(stage.outputs):
-            kind = "metrics" if any(fnmatch(file, pattern) for pattern in METRICS) else "outs"
+            kind = "metrics" if fnmatch(file, f"{self.results}/{METRICS}") else "outs"
             kept[kind].append({file: {"cache": False}} if self._small(file) else file)
         outputs = {kind: files for kind, files in kept.items() if files}
         if name == FIRST:
@@ -182,6 +187,17 @@ class Plan:
         jobs = {job.rule.name: job for job in self.dag.jobs if job.rule.name in STATIONS}
         files = {name: sorted(map(str, jobs[name].input)) for name in STATIONS if name in jobs}
         return {name: {"cmd": "true", "deps": deps} for name, deps in files.items() if deps}
+
+    def _plots(self) -> dict[str, list]:
+        drawn = {f"{self.results}/{file}": axes for file, axes in CURVES.items()}
+        plots = []
+        for file in self.files:
+            if file in drawn:
+                x, y, label = drawn[file]
+                plots.append({file: {"template": "curves", "x": x, "y": y, "y_label": label}})
+            elif file.endswith(".png"):
+                plots.append(file)
+        return {"plots": plots} if plots else {}
 
 
 def study_of_stages() -> str:
@@ -232,9 +248,10 @@ def _dag(study_file: Path):
                 config_settings=ConfigSettings(configfiles=[study_file]),
                 snakefile=Path("Snakefile"),
             )
-            workflow.dag(DAGSettings(targets={"all", *STATIONS}))
+            # what a killed job left behind counts as work to do
+            workflow.dag(DAGSettings(targets={"all", *STATIONS}, force_incomplete=True))
             planned = workflow._workflow
-            planned._prepare_dag(forceall=False, ignore_incomplete=True, lock_warn_only=True, nolock=True)
+            planned._prepare_dag(forceall=False, ignore_incomplete=False, lock_warn_only=True, nolock=True)
             planned._build_dag()
             return planned.dag
     except WorkflowError as error:
