@@ -116,7 +116,7 @@ class LocalCluster:
         self.wait(lambda: self.idle_nodes() == set(self.nodes), "not every node became idle")
 
     def down(self) -> None:
-        """Cancel all jobs and stop what `up` started, by process id."""
+        """Cancel all jobs, stop what `up` started, by process id, and end what jobs left behind."""
         with contextlib.suppress(subprocess.SubprocessError):
             self.client("scancel", "--me")
             self.wait(lambda: not self.client("squeue", "--noheader"), "jobs did not end")
@@ -125,6 +125,9 @@ class LocalCluster:
         for pid in pids:
             os.kill(pid, signal.SIGTERM)
         self.wait(lambda: not any(_alive(pid) for pid in pids), "a daemon did not end", STOP_SECONDS)
+        for pid in (pid for node in self.nodes for pid in self.tasks(node)):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         if SYSTEM_CONFIG.is_symlink() and SYSTEM_CONFIG.readlink() == self.config:
             SYSTEM_CONFIG.unlink()
 
@@ -147,6 +150,15 @@ class LocalCluster:
     def daemon(self, node: str) -> int | None:
         """Process id of a node's slurmd, None where it is not running."""
         return self._running(f"slurmd.{node}")
+
+    def tasks(self, node: str) -> list[int]:
+        """The processes of jobs on a node. This SLURM (proctrack/linuxproc) loses those whose parent has ended."""
+        name, found = f"SLURMD_NODENAME={node}".encode(), []
+        for entry in Path("/proc").iterdir():
+            with contextlib.suppress(OSError):
+                if entry.name.isdigit() and name in (entry / "environ").read_bytes().split(b"\0"):
+                    found.append(int(entry.name))
+        return [pid for pid in found if _alive(pid)]
 
     def wait(self, condition, otherwise: str, seconds: float = START_SECONDS) -> None:
         """Poll until `condition()` holds."""

@@ -1,10 +1,11 @@
 """A real SLURM of virtual nodes on this machine, and a checkout from which Snakemake submits to it."""
 
-import json
+import contextlib
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -17,7 +18,16 @@ sys.path.insert(0, str(REPOSITORY / "slurm"))
 
 from local_cluster import LocalCluster, install
 
+from planner_r1.files import read_lines
+from planner_r1.processes import tail
+
 MINUTES = 60
+ACCOUNTS = (
+    ("squeue", "--states=all", "--format=%i %T %M %r %N %k"),
+    ("sinfo", "--Node", "--format=%N %t %E"),
+    ("scontrol", "show", "job"),
+    ("ps", "-eo", "pid,ppid,stat,etime,args", "--forest"),
+)
 # This SLURM keeps no accounts, and what it runs is short.
 LOCAL = ["--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "5"]
 
@@ -27,6 +37,7 @@ class Site:
 
     def __init__(self, folder: Path, cluster: LocalCluster):
         self.folder, self.cluster = folder, cluster
+        self.started: list[subprocess.Popen] = []
         self.study = yaml.safe_load((folder / "config" / "two_nodes.yaml").read_text(encoding="utf-8"))
         self.results = folder / "results" / self.study["study"]
 
@@ -36,7 +47,8 @@ class Site:
         command = [sys.executable, "-m", "snakemake", "--profile", "slurm", *arguments]
         command += ["--configfile", "config/two_nodes.yaml", *LOCAL]
         with open(self.folder / "said", "wb") as said:
-            return subprocess.Popen(command, cwd=self.folder, stdout=said, stderr=said)
+            self.started.append(subprocess.Popen(command, cwd=self.folder, stdout=said, stderr=said))
+        return self.started[-1]
 
     @property
     def said(self) -> str:
@@ -55,31 +67,58 @@ class Site:
     def state(self, job: str) -> str:
         return self.cluster.client("squeue", "--noheader", "--states=all", f"--jobs={job}", "--format=%T")
 
-    def logged_steps(self, run: str, segment: int) -> list[int]:
-        path = self.results / "work" / run / f"metrics.{segment}.jsonl"
-        lines = path.read_text(encoding="utf-8").splitlines(keepends=True) if path.is_file() else []
-        return [json.loads(line)["step"] for line in lines if line.endswith("\n")]
+    def segments(self, run: str, steps: int = 0) -> list[int]:
+        """The numbers of a run's segments so far that logged at least that many steps, ascending. Not every attempt
+        makes a segment with steps: verl may not come up, or be ended before."""
+        logs = self.results.glob(f"work/{run}/metrics.*.jsonl")
+        made = {int(path.name.split(".")[1]): [line["step"] for line in read_lines(path)] for path in logs}
+        return sorted(number for number, logged in made.items() if sum(step > 0 for step in logged) >= steps)
 
-    def wait(self, condition: Callable[[], object], otherwise: str) -> None:
-        self.cluster.wait(condition, f"{otherwise}; Snakemake said:\n{self.said}\n", 10 * MINUTES)
+    def goes_on(self, run: str, after: int) -> bool:
+        """Whether a run made steps, and so has checkpoints, in a segment behind `after`."""
+        return any(number > after for number in self.segments(run, steps=2))
+
+    def wait(self, condition: Callable[[], object], otherwise: str, seconds: float = 10 * MINUTES) -> None:
+        def holds() -> bool:
+            with contextlib.suppress(subprocess.SubprocessError):  # a busy controller answers late
+                return bool(condition())
+            return False
+
+        try:
+            self.cluster.wait(holds, otherwise, seconds)
+        except RuntimeError as error:
+            raise RuntimeError(f"{error}\n{self.account()}") from None
+
+    def end(self, snakemake: subprocess.Popen) -> int:
+        """Snakemake's exit status when it has ended."""
+        self.wait(lambda: snakemake.poll() is not None, "Snakemake did not end", 30 * MINUTES)
+        return snakemake.returncode
+
+    def account(self) -> str:
+        """How Snakemake, the cluster, its jobs and the runs stand now, and what their logs end with."""
+        parts = [("Snakemake", self.said)]
+        for command in ACCOUNTS:
+            with contextlib.suppress(subprocess.SubprocessError):  # a controller that is gone is told by its log
+                parts.append((" ".join(command), self.cluster.client(*command)))
+        work = [path for path in sorted(self.results.glob("work/*/*/*/*")) if path.is_file()]
+        parts.append(("work folders", "\n".join(f"{path} {path.stat().st_size}" for path in work)))
+        logs = [*self.cluster.folder.glob("log/*"), *self.folder.glob("logs/**/*.log"), *self.results.glob("**/*.log")]
+        parts += [(str(path), _last_lines(path)) for path in sorted(logs)]
+        return "\n".join(f"---- {title}\n{text}" for title, text in parts)
 
     def kill_node(self, node: str) -> None:
         """What a power cut does: the node's daemon, its step daemons and all their processes are gone at once."""
-        daemon = psutil.Process(self.cluster.daemon(node))
-        tasks = [p for p in psutil.process_iter() if _environment(p).get("SLURMD_NODENAME") == node]
-        steps = {parent for p in tasks for parent in p.parents() if parent.name() == "slurmstepd"}
-        for process in (daemon, *steps, *tasks):
-            try:
-                process.kill()
-            except psutil.NoSuchProcess:
-                continue
+        tasks, steps = self.cluster.tasks(node), set()
+        for task in tasks:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                steps |= {parent.pid for parent in psutil.Process(task).parents() if parent.name() == "slurmstepd"}
+        for pid in (self.cluster.daemon(node), *steps, *tasks):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
 
 
-def _environment(process: psutil.Process) -> dict[str, str]:
-    try:
-        return process.environ()
-    except psutil.Error:
-        return {}
+def _last_lines(path: Path) -> str:
+    return "\n".join(line[:300] for line in tail(path).splitlines())
 
 
 @pytest.fixture(scope="session")
@@ -94,7 +133,11 @@ def cluster(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
-def site(cluster, tmp_path_factory) -> Site:
+def site(cluster, tmp_path_factory) -> Iterator[Site]:
     folder = tmp_path_factory.mktemp("site")
     copy_repository(folder)
-    return Site(folder, cluster)
+    site = Site(folder, cluster)
+    yield site
+    for snakemake in site.started:  # of a test that failed
+        snakemake.kill()
+        snakemake.wait()

@@ -7,12 +7,12 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-STEPS = 60
+STEPS = 40  # more than are made until the last thing has happened
 
 
 def test_the_whole_study_with_training_over_two_nodes(site):
     snakemake = site.start("all")
-    assert snakemake.wait() == 0, site.said
+    assert site.end(snakemake) == 0, site.account()
     run = site.results / "runs" / "tiny" / "stage1" / "seed0"
     manifest = json.loads((run / "MANIFEST.json").read_text(encoding="utf-8"))
     assert manifest["final_step"] == 4
@@ -22,7 +22,7 @@ def test_the_whole_study_with_training_over_two_nodes(site):
     assert "Planner-R1" in (site.results / "tables" / "table1.md").read_text(encoding="utf-8")
 
     again = site.start("all", "--dry-run")
-    assert again.wait() == 0
+    assert site.end(again) == 0, site.said
     assert "Nothing to be done" in site.said
 
 
@@ -39,25 +39,24 @@ def test_runs_survive_what_happens_on_a_cluster(site):
     long = "tiny/long/seed0"
     snakemake = site.start("train", "--retries", "2")
 
-    site.wait(lambda: len(site.logged_steps(long, 1)) > 2, "the first attempt made no step")
-    first = site.job(long)
-    site.cluster.client("scontrol", "requeue", first["id"])
+    site.wait(lambda: site.goes_on(long, after=0), "the first attempt made no steps")
+    before = site.segments(long)[-1]
+    site.cluster.client("scontrol", "requeue", site.job(long)["id"])
 
-    site.wait(lambda: len(site.logged_steps(long, 2)) > 2, "the job that was queued again made no step")
-    second = site.job(long)
-    assert second["id"] == first["id"]
+    site.wait(lambda: site.goes_on(long, after=before), "the job that was queued again made no steps")
+    second, before = site.job(long), site.segments(long)[-1]
     nodes = site.cluster.client("scontrol", "show", "hostnames", second["nodes"]).split()
     lost = next(node for node in nodes if node != second["batch"])
     site.kill_node(lost)
     site.wait(lambda: lost in _down(site.cluster), "the dead node was not noticed")
     site.cluster.start_node(lost)
 
-    site.wait(lambda: site.logged_steps(long, 3), "the job whose node died did not go on")
+    site.wait(lambda: site.goes_on(long, after=before), "the job whose node died did not go on")
     third = site.job(long)
     site.cluster.client("scontrol", "update", f"JobId={third['id']}", "TimeLimit=1")
     site.wait(lambda: site.state(third["id"]) == "TIMEOUT", "the job did not run into its time limit")
 
-    assert snakemake.wait() == 1  # because of the run that cannot work
+    assert site.end(snakemake) == 1, site.account()  # because of the run that cannot work
     run = site.results / "runs" / "tiny" / "long" / "seed0"
     manifest = json.loads((run / "MANIFEST.json").read_text(encoding="utf-8"))
     assert manifest["final_step"] == STEPS
@@ -66,7 +65,8 @@ def test_runs_survive_what_happens_on_a_cluster(site):
     for name, file in manifest["files"].items():
         assert hashlib.sha256((run / name).read_bytes()).hexdigest() == file["sha256"], name
     starts = [segment["first_step"] for segment in manifest["segments"]]
-    assert len(starts) == 4 and starts == sorted(set(starts)) and starts[0] == 1
+    assert starts == sorted(starts) and starts[0] == 1
+    assert len(set(starts)) >= 4  # it went on each time, and at most started again where it could not make a step
 
     assert "validation prompts are longer than data.max_prompt_length=8" in site.said
     assert not (site.results / "runs" / "tiny" / "broken" / "seed0" / "MANIFEST.json").exists()
