@@ -106,6 +106,17 @@ ARTEFACTS = (
         ("validations", "metrics", "manifests", "models"),
     ),
     Artefact("sub_rewards", FIGURE, "The six sub-rewards against steps", ("validations",)),
+    *(
+        Artefact(
+            f"case_study{case}",
+            FIGURE,
+            f"Case study {case}",
+            ("scores", "trajectories", "queries"),
+            module="case_study",
+            options={"case": case},
+        )
+        for case in range(1, CASES + 1)
+    ),
     Artefact(
         "reproduction",
         DOCUMENT,

@@ -7,6 +7,7 @@ missing. In the DAG every file is there.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,9 @@ KINDS: dict[str, Callable[[Study], list[str]]] = {
     "asked": lambda study: [f"ood/{checkpoint.name}/asked.json" for checkpoint in study.suite_checkpoints],
     "probes": lambda study: [f"memory/{probe.name}.json" for probe in study.probes],
 }
+
+IDX = re.compile(r'"idx": (\d+)[,}]')
+BEGINNING = 400  # characters of a line in which its query's number stands
 
 
 def evaluation_folder(checkpoint: Checkpoint, split: str) -> str:
@@ -96,9 +100,12 @@ class Results:
         """The scored plans of a checkpoint on a split."""
         return self._lines("scores", f"{evaluation_folder(checkpoint, split)}/scores.jsonl")
 
-    def trajectories(self, checkpoint: Checkpoint, split: str) -> Iterator[dict] | None:
-        """The episodes of a checkpoint on a split, one after the other: together they may be large."""
-        return self._stream("trajectories", f"{evaluation_folder(checkpoint, split)}/trajectories.jsonl")
+    def trajectories(
+        self, checkpoint: Checkpoint, split: str, queries: Collection[int] | None = None
+    ) -> Iterator[dict] | None:
+        """The episodes of a checkpoint on a split, one after the other: together they may be large. Of some queries
+        alone the lines of the others are not parsed."""
+        return self._stream("trajectories", f"{evaluation_folder(checkpoint, split)}/trajectories.jsonl", queries)
 
     def validations(self, run: Run) -> list[dict] | None:
         """The scored episodes of a run's validations (see scoring.score_validations)."""
@@ -181,15 +188,20 @@ class Results:
         lines = self._stream(kind, file)
         return None if lines is None else list(lines)
 
-    def _stream(self, kind: str, file: str) -> Iterator[dict] | None:
+    def _stream(self, kind: str, file: str, queries: Collection[int] | None = None) -> Iterator[dict] | None:
         self._declared(kind)
         path = self.folder / file
-        return _objects(path) if path.is_file() else None
+        if not path.is_file():
+            return None
+        return _objects(path) if queries is None else (row for row in _objects(path, queries) if row["idx"] in queries)
 
 
-def _objects(path: Path) -> Iterator[dict]:
+def _objects(path: Path, queries: Collection[int] | None = None) -> Iterator[dict]:
+    """The objects of the lines of a file; without those that begin with the number of another query."""
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, start=1):
+            if queries is not None and (told := IDX.search(line, 0, BEGINNING)) and int(told[1]) not in queries:
+                continue
             try:
                 row = json.loads(line)
             except ValueError as error:
