@@ -54,12 +54,21 @@ def deleted(copy: Copy, files: set[str]) -> Iterator[None]:
 
 
 def test_each_is_made_again_after_an_edit_of_its_own_code_and_of_no_other(finished):
-    with edited(finished, set().union(*map(code_of, MADE))):
-        why = finished.reasons("all")
-    assert {artefact.name: why[artefact.name]["Updated input files"] for artefact in MADE} == {
-        artefact.name: code_of(artefact) for artefact in MADE
-    }
-    assert why.keys() == NAMES | ALWAYS | {"summary"}  # nothing is trained, evaluated or scored again
+    """Of what reads a table that is made again Snakemake names that alone, so its code is edited by itself as well."""
+    left = MADE
+    files = set().union(*map(code_of, MADE))
+    while left:
+        with edited(finished, files):
+            why = finished.reasons("all")
+        again = {known.name for known in MADE if code_of(known) & files}
+        assert why.keys() - {"summary"} == again | readers(again) | ALWAYS  # nothing is trained or scored again
+        told = [known for known in left if known.name in again - readers(again)]
+        assert told
+        for known in told:
+            assert why[known.name]["Updated input files"] == code_of(known) & files, known.name
+        left = [known for known in left if known not in told]
+        tables = [table for known in left for table in with_tables([known], QUICK)[:-1]]
+        files = set().union(*map(code_of, left)) - set().union(*map(code_of, tables))
 
 
 @pytest.mark.parametrize("module", ["figures/figure3_left.py", "statistics.py"])

@@ -4,10 +4,17 @@ import shutil
 
 import pytest
 
-ONCE = {"all": 1, "study_config": 1, "build_sandbox": 1, "table1": 1, "figure3_left": 1, "summary": 1}
+from helpers.checkout import REPOSITORY, artefacts
+from planner_r1.study import Study
+
+ONCE = {"all": 1, "study_config": 1, "build_sandbox": 1, "summary": 1, "report": 1}
 SYNTHETIC = ONCE | {"world": 1, "queries": 3, "parquet": 3}
 SUITES = ("natural_plan", "multi_if", "tau_bench")
-MADE_UP_SUITES = {f"ood_data_{suite}": 1 for suite in SUITES} | {"table2": 1}
+MADE_UP_SUITES = {f"ood_data_{suite}": 1 for suite in SUITES}
+
+
+def study(name: str) -> Study:
+    return Study.load(f"{REPOSITORY}/config/{name}.yaml")
 
 
 def asked(checkpoints: int) -> dict[str, int]:
@@ -16,23 +23,27 @@ def asked(checkpoints: int) -> dict[str, int]:
 
 
 @pytest.mark.parametrize(
-    ("study", "expected"),
+    ("name", "expected"),
     [
         # the base model and two runs, each evaluated once
         (
             None,
             SYNTHETIC
-            | {"base_model": 1, "train_run": 2, "evaluate_checkpoint": 3, "score": 3}
+            | {"base_model": 1, "train_run": 2, "evaluate_checkpoint": 3, "score": 3, "score_validations": 2}
             | (MADE_UP_SUITES | asked(3)),
         ),
         (
             "smoke",
             SYNTHETIC
-            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}
+            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2, "score_validations": 1}
             | (MADE_UP_SUITES | asked(2)),
         ),
         # 2 models x 4 regimes x 3 seeds, and two base models
-        ("laptop", SYNTHETIC | {"base_model": 2, "train_run": 24, "evaluate_checkpoint": 26, "score": 26}),
+        (
+            "laptop",
+            SYNTHETIC
+            | {"base_model": 2, "train_run": 24, "evaluate_checkpoint": 26, "score": 26, "score_validations": 24},
+        ),
         # 2 models x 4 regimes x 5 seeds, steps 500 and 2000 of one regime's longer runs and two base models, on two
         # splits; the suites for that regime and the base models. Neither data nor weights are here: three files of
         # queries, the database's archive with six members, 12 files of Qwen3-8B, 24 of Qwen3-32B, 25 of the suites
@@ -40,7 +51,7 @@ def asked(checkpoints: int) -> dict[str, int]:
             "paper",
             ONCE
             | {"download": 65, "unpack": 6, "queries": 3, "parquet": 3}
-            | {"multi_if_english": 1, "tau_bench_tasks": 1, "tau_bench_tools": 1, "table2": 1}
+            | {"multi_if_english": 1, "tau_bench_tasks": 1, "tau_bench_tools": 1, "score_validations": 40}
             | {"base_model": 2, "preflight": 2, "train_run": 40, "evaluate_checkpoint": 114, "score": 114}
             | asked(27),
         ),
@@ -48,21 +59,21 @@ def asked(checkpoints: int) -> dict[str, int]:
         (
             "studies/memory",
             {"all": 1, "study_config": 1, "build_sandbox": 1, "download": 39, "unpack": 6, "queries": 2, "parquet": 2}
-            | {"base_model": 2, "preflight": 2, "memory_probe": 8, "memory_table": 1},
+            | {"base_model": 2, "preflight": 2, "memory_probe": 8, "report": 1},
         ),
         # no test split
         (
             "real_rows",
             ONCE
             | {"queries": 2, "parquet": 2}
-            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2}
-            | ({"table2": 1} | asked(2)),
+            | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2, "score_validations": 1}
+            | asked(2),
         ),
     ],
 )
-def test_jobs_of_each_study(checkout, study, expected):
-    arguments = ["--configfile", f"config/{study}.yaml"] if study else []
-    assert checkout.planned("all", *arguments) == expected
+def test_jobs_of_each_study(checkout, name, expected):
+    arguments = ["--configfile", f"config/{name}.yaml"] if name else []
+    assert checkout.planned("all", *arguments) == expected | artefacts(study(name or "quick"))
 
 
 def test_targets(checkout):
@@ -71,7 +82,8 @@ def test_targets(checkout):
     scored = trained | {"train_run": 2, "parquet": 3, "evaluate_checkpoint": 3, "score": 3}
     assert checkout.planned("results/quick/tables/table1.md") == scored | {"table1": 1}
     stations = ("sandbox", "data", "train", "evaluate", "ood", "tables", "figures")
-    everything = scored | {"table1": 1, "figure3_left": 1} | dict.fromkeys(stations, 1) | MADE_UP_SUITES | asked(3)
+    everything = scored | {"score_validations": 2} | dict.fromkeys(stations, 1) | MADE_UP_SUITES | asked(3)
+    everything |= artefacts(study("quick"))
     assert checkout.planned(*stations) == everything
 
 
@@ -87,7 +99,9 @@ def test_another_study_replaces_the_default(checkout):
 
 def test_a_study_of_untrained_models_only_evaluates(checkout):
     checkout.change_study(lambda config: config.update(study="untrained", regimes={}), to="untrained")
-    alone = {"study_config": 1, "build_sandbox": 1, "world": 1, "queries": 3, "base_model": 1, "table1": 1, "all": 1}
+    untrained = Study.load(str(checkout.folder / "config" / "untrained.yaml"))
+    alone = {"study_config": 1, "build_sandbox": 1, "world": 1, "base_model": 1, "all": 1, "report": 1}
+    alone |= {"queries": 3} | artefacts(untrained)
     expected = alone | {"parquet": 1, "evaluate_checkpoint": 1, "score": 1} | MADE_UP_SUITES | asked(1)
     assert checkout.planned("all", "--configfile", "config/untrained.yaml") == expected
 
@@ -109,29 +123,30 @@ def test_wrong_keys_are_refused_in_one_line(checkout):
 
 def test_a_finished_study_has_nothing_to_do_and_edits_rerun_what_they_touch(finished):
     assert finished.planned("all") == {}
-
+    quick = study("quick")
+    scored = artefacts(quick, "rates", "scores", "validations")
     for file, expected in (
-        ("workflow/scripts/figure3_left.py", {"figure3_left": 1}),
-        ("workflow/planner_r1/paper/figures/figure3_left.py", {"figure3_left": 1}),
-        ("workflow/planner_r1/paper/tables.py", {"table1": 1}),
-        ("workflow/scripts/table1.py", {"table1": 1}),
+        ("workflow/planner_r1/paper/learning.py", {"summary": 1}),
+        # every artefact's rule runs the same script
+        ("workflow/scripts/artefact.py", artefacts(quick)),
         # scoring again needs no evaluation
-        ("workflow/planner_r1/scoring.py", {"score": 3, "table1": 1}),
+        ("workflow/planner_r1/scoring.py", {"score": 3, "score_validations": 2, "summary": 1} | scored),
     ):
         path, kept = finished.folder / file, finished.folder / "kept"
         shutil.copy2(path, kept)
         path.write_text(path.read_text() + "# edited\n")
-        assert finished.planned("all") == expected | {"all": 1}, file
+        assert finished.planned("all") == expected | {"report": 1, "all": 1}, file
         shutil.copy2(kept, path)
     assert finished.planned("all") == {}
 
 
 def test_a_changed_key_reruns_what_it_touches(finished):
     kept = (finished.folder / "config" / "quick.yaml").read_text()
-    drawn = {"table1": 1, "table2": 1, "figure3_left": 1, "summary": 1, "study_config": 1, "all": 1}
+    changed = {"study_config": 1, "report": 1, "all": 1}
+    drawn = changed | {"summary": 1} | artefacts(study("quick"))
 
     finished.change_study(lambda config: config["regimes"]["stage3"][0].update(steps=200))
-    again = {"train_run": 1, "evaluate_checkpoint": 1, "score": 1} | asked(1)
+    again = {"train_run": 1, "score_validations": 1, "evaluate_checkpoint": 1, "score": 1} | asked(1)
     assert finished.planned("all") == drawn | again
     (finished.folder / "config" / "quick.yaml").write_text(kept)
 
@@ -145,11 +160,11 @@ def test_a_changed_key_reruns_what_it_touches(finished):
 
     # the base model's checkpoint and two runs' are evaluated again, and nothing is trained
     finished.change_study(lambda config: config["evaluation"].update(overrides={"data.val_batch_size": 8}))
-    evaluated = {"evaluate_checkpoint": 3, "score": 3, "table1": 1, "study_config": 1, "all": 1}
-    assert finished.planned("all") == evaluated
+    evaluated = artefacts(study("quick"), "config", "rates", "scores", "trajectories")
+    assert finished.planned("all") == changed | {"evaluate_checkpoint": 3, "score": 3} | evaluated
     (finished.folder / "config" / "quick.yaml").write_text(kept)
 
     finished.change_study(lambda config: config.update(seeds=[0, 1]))
-    assert finished.planned("all") == drawn | {"train_run": 2, "evaluate_checkpoint": 2, "score": 2} | asked(2)
+    assert finished.planned("all") == drawn | {rule: 2 * n for rule, n in again.items()}
     (finished.folder / "config" / "quick.yaml").write_text(kept)
     assert finished.planned("all") == {}

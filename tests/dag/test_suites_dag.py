@@ -5,9 +5,12 @@ import shutil
 import pytest
 import yaml
 
-from helpers.checkout import Copy, copy_repository
+from helpers.checkout import Copy, artefacts, copy_repository
+from planner_r1.paper.artefacts import PAPER, artefacts_of
+from planner_r1.study import Study
 
 SUITES = ("natural_plan", "multi_if", "tau_bench")
+TABLE2 = PAPER / "tables" / "table2.py"
 SERVICE = {"endpoint": {"url": "http://127.0.0.1:9/v1", "model": "big"}}
 
 
@@ -84,24 +87,28 @@ def finished(tmp_path_factory) -> Copy:
 
 def test_edits_and_keys_rerun_what_they_touch(finished):
     assert finished.planned("all") == {}
+    made = Study.load(str(finished.folder / "config" / "quick.yaml"))
+    of_table2 = {known.name: 1 for known in artefacts_of(made) if TABLE2 in known.modules()}
+    of_table2 |= artefacts(made, *(f"table:{name}" for name in of_table2))
     for file, expected in (
-        ("ood/natural_plan/trip.py", {"ood_natural_plan": 3, "table2": 1}),
-        ("ood/scores.py", {**{f"ood_{suite}": 3 for suite in SUITES}, "table2": 1}),
-        ("paper/table2.py", {"table2": 1}),
+        ("ood/natural_plan/trip.py", {"ood_natural_plan": 3} | artefacts(made, "suites")),
+        ("ood/scores.py", {f"ood_{suite}": 3 for suite in SUITES} | artefacts(made, "suites")),
+        ("paper/tables/table2.py", of_table2),
     ):
         path, kept = finished.folder / "workflow" / "planner_r1" / file, finished.folder / "kept"
         shutil.copy2(path, kept)
         path.write_text(path.read_text() + "# edited\n")
-        assert finished.planned("all") == expected | {"all": 1}, file
+        assert finished.planned("all") == expected | {"report": 1, "all": 1}, file
         shutil.copy2(kept, path)
 
     study = finished.folder / "config" / "quick.yaml"
     text = study.read_text()
-    asked = {"ood_answers": 3, **{f"ood_{suite}": 3 for suite in SUITES}, "table2": 1, "study_config": 1, "all": 1}
+    changed = {"study_config": 1, "report": 1, "all": 1} | artefacts(made, "config")
+    asked = changed | {"ood_answers": 3, **{f"ood_{suite}": 3 for suite in SUITES}} | artefacts(made, "suites", "asked")
     for change, expected in (
         ({"repeats": 2}, asked),
         ({"multi_if": {"source": "synthetic", "decoding": {"temperature": 0}}}, asked),
-        ({"server": {"start_seconds": 5}}, {"study_config": 1, "all": 1}),
+        ({"server": {"start_seconds": 5}}, changed),
     ):
         config = yaml.safe_load(text)
         config["suites"] |= change

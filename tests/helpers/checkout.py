@@ -10,6 +10,9 @@ from pathlib import Path
 
 import yaml
 
+from planner_r1.paper.artefacts import TABLE_OF, artefacts_of
+from planner_r1.study import Study
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 STUB = "for file in snakemake.output:\n    with open(file, 'w') as f:\n        f.write('made by a stub')\n"
 
@@ -67,3 +70,14 @@ def copy_repository(folder: Path) -> Copy:
     for name in ("workflow", "config", "slurm"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     return Copy(folder)
+
+
+def artefacts(study: Study, *kinds: str) -> dict[str, int]:
+    """Every table and figure of a study, once each; or those made of some kinds of results, if only through a table."""
+    made, found = artefacts_of(study), {}
+    if not kinds:
+        return {known.name: 1 for known in made}
+    for _ in made:  # a table may be made of a table
+        changed = {*kinds, *(f"{TABLE_OF}{name}" for name in found)}
+        found = {known.name: 1 for known in made if changed & {*known.reads, *known.may_read}}
+    return found
