@@ -221,6 +221,10 @@ class Study:
         evaluation = self.config["evaluation"]["overrides"]
         return {"training.overrides": self.overrides, **regimes, "evaluation.overrides": evaluation}
 
+    def algorithm(self, regime: str) -> str | dict | None:
+        """A regime's algorithm: a name, or a mapping with `name` and keys; None for GRPO as in the paper."""
+        return None if regime == BASE_REGIME else self._regime(regime).get("algorithm")
+
     def regime_overrides(self, regime: str) -> dict:
         """The study's keys of verl's configuration with those of a regime over them; `base` has none of its own."""
         own = {} if regime == BASE_REGIME else self._regime(regime).get("overrides", {})
@@ -324,6 +328,7 @@ class Study:
         """What makes a run what it is, as plain values: a change of any of them asks for a new run."""
         run = self.run(model, regime, seed)
         training = self.config["training"]
+        algorithm = self.algorithm(regime)
         return {
             "phases": [{"weights": phase.weights, "steps": phase.steps} for phase in run.phases],
             "seed": seed,
@@ -332,6 +337,7 @@ class Study:
             "export_steps": self.export_steps(run),
             "backend": training["backend"],
             "overrides": self.regime_overrides(regime),
+            **({"algorithm": algorithm} if algorithm else {}),
         }
 
     @cached_property

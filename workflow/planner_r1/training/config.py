@@ -1,4 +1,5 @@
-"""verl's configuration for a run: the pinned verl's defaults, the paper's settings, the machine's, the study's.
+"""verl's configuration for a run: the pinned verl's defaults, the paper's settings, the machine's, the algorithm's, the
+study's.
 
 Each layer only changes what it names. A key that verl does not have, or has and never reads, is refused with its
 path: verl itself accepts both in silence, and a run would then differ from what its files say.
@@ -21,6 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from planner_r1.errors import InputError
 from planner_r1.study import BASE_REGIME, Study
+from planner_r1.training import algorithms
 
 CONFIG_DIR = Path(__file__).resolve().parents[3] / "config" / "verl"
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
@@ -32,6 +34,7 @@ OPEN = (
     "actor_rollout_ref.model.override_config",
     "actor_rollout_ref.actor.fsdp_config.mixed_precision",
     "actor_rollout_ref.actor.optim.override_optimizer_config",
+    "actor_rollout_ref.ref.fsdp_config.mixed_precision",
     SGLANG_ARGUMENTS,
     "actor_rollout_ref.rollout.engine_kwargs.vllm",
     "data.apply_chat_template_kwargs",
@@ -87,21 +90,32 @@ OF_THE_RUN = (
 )
 
 
-def compose_config(backend: str | None, overrides: Mapping[str, Any], run: Mapping[str, Any]) -> DictConfig:
+def compose_config(
+    backend: str | None,
+    overrides: Mapping[str, Any],
+    run: Mapping[str, Any],
+    algorithm: str | Mapping[str, Any] | None = None,
+) -> DictConfig:
     """verl's configuration, resolved.
 
     Args:
         backend: "cpu" or "gpu", or None for the paper's settings alone.
         overrides: a study's `training.overrides`, dotted keys of verl and their values.
         run: values that follow from the run, dotted keys as well; they win over everything.
+        algorithm: a regime's key of that name; None for the paper's GRPO.
 
     Raises:
-        InputError: an unknown key, one that verl ignores, one that is the run's own, or a value of another kind.
+        InputError: an unknown key, one that verl ignores, one that is the run's own, or a value of another kind; no
+            such algorithm.
     """
     config = verl_defaults()
     layers = [("paper.yaml", load_overlay("paper"))]
     if backend is not None:
         layers.append((f"{backend}.yaml", load_overlay(backend)))
+    if algorithm is not None:
+        chosen = algorithms.resolve(algorithm)
+        layers.append(("reference_policy.yaml", load_overlay("reference_policy")))
+        layers.append((f"algorithms/{chosen.name}.yaml", chosen.overlay))
     for name, overlay in layers:
         for key, value in leaves(overlay):
             set_key(config, key, value, f"config/verl/{name}: ")
@@ -122,12 +136,14 @@ def check_study(study: Study) -> None:
     """
     for section, overrides in study.override_sections.items():
         _set_overrides(verl_defaults(), overrides, section)
-    asked: list[dict] = []
+    asked: list[tuple] = []
     for regime in (BASE_REGIME, *study.regimes):
-        asked += [study.regime_overrides(regime), study.evaluation_overrides(regime)]
-    for i, overrides in enumerate(asked):
-        if overrides not in asked[:i]:
-            compose_config(study.backend, overrides, {})
+        if algorithm := study.algorithm(regime):
+            algorithms.resolve(algorithm, f"regimes.{regime}.algorithm")
+        asked += [(study.regime_overrides(regime), algorithm), (study.evaluation_overrides(regime), None)]
+    for i, (overrides, algorithm) in enumerate(asked):
+        if (overrides, algorithm) not in asked[:i]:
+            compose_config(study.backend, overrides, {}, algorithm)
 
 
 def save_config(config: DictConfig, path: Path) -> None:
@@ -155,7 +171,7 @@ def _compose_defaults() -> DictConfig:
 
 
 def load_overlay(name: str) -> dict:
-    """One of the files in `config/verl` (`paper`, `cpu`, `gpu`)."""
+    """One of the files in `config/verl` (`paper`, `cpu`, `gpu`, `reference_policy`)."""
     path = CONFIG_DIR / f"{name}.yaml"
     if not path.is_file():
         raise InputError(f"{path}: no such file; training.backend is one of {', '.join(BACKENDS)}")

@@ -26,7 +26,7 @@ from planner_r1.errors import InputError
 from planner_r1.files import locked, read_lines, write_lines
 from planner_r1.processes import end_all, tail
 from planner_r1.reward import STAGES
-from planner_r1.training import checkpoints, manifest
+from planner_r1.training import algorithms, checkpoints, manifest
 from planner_r1.training.config import BACKENDS, compose_config, save_config
 from planner_r1.training.episodes import read_dump
 from planner_r1.training.process import TrainingError, run_verl
@@ -53,6 +53,7 @@ class TrainSpec:
     export_steps: steps whose weights become outputs; the last one always is among them
     environment: where verl's Python comes from; not part of what makes the run what it is
     overrides: a study's keys of verl's configuration for this run
+    algorithm: the regime's key of that name; None for the paper's GRPO
     keep_checkpoint: whether the last checkpoint to resume from stays when the run is whole, for more steps later
     """
 
@@ -71,6 +72,7 @@ class TrainSpec:
     backend: str = "cpu"
     environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    algorithm: str | Mapping[str, Any] | None = None
     keep_checkpoint: bool = True
 
     @cached_property
@@ -134,7 +136,11 @@ class _Run:
         if path.is_file():
             made_with = json.loads(path.read_text(encoding="utf-8"))
             done = self.trusted_step()
-            changed = [key for key in settings if settings[key] != made_with.get(key) and key != "schedule"]
+            changed = [
+                key
+                for key in {**settings, "algorithm": None}  # absent from the settings of a run without one
+                if settings.get(key) != made_with.get(key) and key != "schedule"
+            ]
             if settings["schedule"][:done] != made_with["schedule"][:done]:
                 changed.append("phases")
             if changed:
@@ -284,9 +290,10 @@ class _Run:
                 "export_steps": spec.exported,
                 "export_dir": absolute(self.exports),
                 "last_step": spec.last_step,
+                **({"algorithm": _algorithm(spec)} if spec.algorithm else {}),
             },
         }
-        config = compose_config(spec.backend, spec.overrides, values)
+        config = compose_config(spec.backend, spec.overrides, values, spec.algorithm)
         # verl stops at whichever comes first, epochs or steps; an epoch has at least one step.
         config.trainer.total_epochs = max(config.trainer.total_epochs, spec.last_step)
         return config
@@ -425,12 +432,19 @@ def _settings(spec: TrainSpec) -> dict[str, Any]:
         "backend": spec.backend,
         "overrides": dict(spec.overrides),
         "learning_rate_horizon": _learning_rate_horizon(spec),
+        **({"algorithm": _algorithm(spec)} if spec.algorithm else {}),
     }
+
+
+def _algorithm(spec: TrainSpec) -> dict[str, Any]:
+    """A run's algorithm with the keys of its advantage rule, which may change over the run: then its length counts."""
+    chosen = algorithms.resolve(spec.algorithm)
+    return {"name": chosen.name} | ({} if chosen.keys is None else {"keys": chosen.keys, "steps": spec.last_step})
 
 
 def _learning_rate_horizon(spec: TrainSpec) -> int | None:
     """The number of steps that the learning rate's schedule goes over; None for a rate that does not depend on it."""
-    rate = compose_config(spec.backend, spec.overrides, {}).actor_rollout_ref.actor.optim
+    rate = compose_config(spec.backend, spec.overrides, {}, spec.algorithm).actor_rollout_ref.actor.optim
     warms_by_share = rate.lr_warmup_steps_ratio > 0 and (rate.lr_warmup_steps or 0) <= 0
     return spec.last_step if warms_by_share or rate.lr_scheduler_type != "constant" else None
 

@@ -1,18 +1,23 @@
-"""verl's synchronous GRPO trainer, which also logs and dumps what the reward function returned for each episode.
+"""verl's synchronous trainer, which also logs and dumps what the reward function returned for each episode.
 
 verl keeps sub-rewards in validations only. This subclass adds their means and the share of each end reason to the
 metrics of every step, and their values to the dump of the rollouts. A learning rate's schedule goes over the whole run,
-where verl takes the steps of one process, that is of one phase. Importing the module registers it with verl under
-`trainer.v1.trainer_mode`.
+where verl takes the steps of one process, that is of one phase. The advantage rules of our own are told what verl does
+not tell an estimator: which episodes succeeded, and how far the run is. Importing the module registers the trainer with
+verl under `trainer.v1.trainer_mode`.
 """
 
 from __future__ import annotations
 
+import numpy as np
+import torch
 import transfer_queue
-from omegaconf import open_dict
+from omegaconf import OmegaConf, open_dict
+from verl.trainer.ppo.core_algos import ADV_ESTIMATOR_REGISTRY
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
+from planner_r1.training import advantage_rules
 from planner_r1.training.episodes import end_shares, step_metrics
 from planner_r1.training.rows import row_count
 
@@ -27,6 +32,9 @@ class PlannerTrainer(PPOTrainerSync):
         with open_dict(config):
             config.trainer.v1.trainer_mode = "sync"  # verl tells its own modes apart by name further down
         super().__init__(config)
+        if config.algorithm.adv_estimator in advantage_rules.names():
+            # verl's decorator refuses a second trainer of this process
+            ADV_ESTIMATOR_REGISTRY[config.algorithm.adv_estimator] = self._advantages_by_rule
 
     def _init_dataloader(self):
         try:
@@ -51,6 +59,58 @@ class PlannerTrainer(PPOTrainerSync):
                 f"{len(self.train_dataset)} of {rows['train']} training prompts fit {limit}, fewer than "
                 f"data.train_batch_size={queries}"
             )
+
+    # ---- dynamic sampling -------------------------------------------------------------------------------------
+
+    def _build_replay_buffer(self):
+        buffer = super()._build_replay_buffer()
+        if metric := self._resolve_filter_groups_metric():
+            # verl tells this to its own buffer only, not to one that the configuration names.
+            buffer.filter_groups_metric = metric
+            buffer.train_batch_size, buffer.gen_batch_size = self.config.data.train_batch_size, 1
+            buffer.max_inflight_gen_batches = self.config.algorithm.filter_groups.max_inflight_gen_batches
+        return buffer
+
+    def prepare_step(self) -> dict:
+        self._asked = self.config.data.train_batch_size
+        return super().prepare_step()
+
+    def _add_prompts_to_generate(self, num_prompts: int) -> int:
+        """Ask further queries in a step, up to a limit that verl's synchronous trainer knows and does not heed."""
+        self._asked += num_prompts
+        batches = self.config.algorithm.filter_groups.max_num_gen_batches
+        if 0 < batches * self.config.data.train_batch_size < self._asked:
+            raise RuntimeError(
+                f"step {self.global_steps}: {batches} batches of queries (algorithm.filter_groups.max_num_gen_batches) "
+                "have too few whose episodes differ in their reward; raise the limit, or start from a model that "
+                "solves some"
+            )
+        return super()._add_prompts_to_generate(num_prompts)
+
+    # ---- advantages -------------------------------------------------------------------------------------------
+
+    def _compute_advantage(self, batch, metrics):
+        if self.config.algorithm.adv_estimator in advantage_rules.names():
+            self._success = np.array([info["pass"] == 1.0 for info in self._reward_infos(batch.keys)])
+        return super()._compute_advantage(batch, metrics)
+
+    def _advantages_by_rule(self, token_level_rewards, response_mask, index, **_) -> tuple[torch.Tensor, torch.Tensor]:
+        """verl's estimator: (N, T) advantages and returns of the rows of the batch, in the batch's order."""
+        name, run = self.config.algorithm.adv_estimator, self.config.planner_r1
+        advantages = advantage_rules.token_advantages(
+            name,
+            OmegaConf.to_container(run.algorithm["keys"]) if "algorithm" in run else {},
+            rewards=token_level_rewards.sum(dim=-1).numpy(),
+            success=self._success,
+            mask=response_mask.numpy(),
+            queries=index,
+            longest=self.config.data.max_response_length,
+            progress=(self.global_steps - 1) / max(run.last_step - 1, 1),
+        )
+        tensor = torch.from_numpy(advantages).to(token_level_rewards)
+        return tensor, tensor
+
+    # ---- records ----------------------------------------------------------------------------------------------
 
     def _compute_metrics(self, batch, metrics, timing_raw, global_steps, epoch):
         super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
