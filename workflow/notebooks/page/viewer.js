@@ -111,23 +111,19 @@
   const constraints = (e) => {
     if (!e.verdicts) return make("p", "note", "The constraints of this query are hidden, or its database is not here.");
     const { official, strict } = e.verdicts, rows = [];
-    const name = (key) => {
-      const label = make("span", "", named(key));
-      label.title = key;
-      return label;
+    if (!official.delivered) return make("p", "note", "None was judged: there is no plan.");
+    const put = (key, otherwise) => {
+      const reasons = [...new Set([official, strict].map((v) => v.reasons[key]))].filter(Boolean);
+      const why = reasons.length ? make("div", "why", `${words[key]}: ${reasons.join("; ")}`) : null;
+      const name = make("div", "", named(key), why);
+      name.title = key;
+      rows.push([name, mark((official.commonsense[key] ?? official.hard?.[key]), otherwise), mark((strict.commonsense[key] ?? strict.hard?.[key]), otherwise)]);
     };
-    const why = (key) => {
-      const reasons = [...new Set([official.reasons[key], strict.reasons[key]])].filter(Boolean);
-      return reasons.length ? make("bdi", "", `${words[key]}: ${reasons.join("; ")}`) : null;
-    };
-    for (const key of Object.keys(official.commonsense))
-      rows.push([name(key), mark(official.commonsense[key], "not judged"), mark(strict.commonsense[key], "not judged"), why(key)]);
-    const hard = official.hard ?? strict.hard;
-    for (const key of Object.keys(hard ?? {}))
-      if (official.hard?.[key] !== null || strict.hard?.[key] !== null)
-        rows.push([name(key), mark(official.hard?.[key], "not reached"), mark(strict.hard?.[key], "not reached"), why(key)]);
-    const told = hard ? null : make("p", "note", "Hard constraints were not reached: names must be in the database and nothing absent first.");
-    return make("div", "", table(["Constraint", "Official", "Strict", "Why"], rows), told);
+    Object.keys(official.commonsense).forEach((key) => put(key, "not judged"));
+    const hard = official.hard ?? strict.hard ?? {};
+    Object.keys(hard).filter((key) => hard[key] !== null).forEach((key) => put(key, "not reached"));
+    const told = official.hard ? null : make("p", "note", "The query's own constraints are judged once all names are in the database and nothing is absent.");
+    return make("div", "", table(["Constraint", "Official", "Strict"], rows), told);
   };
   const rewards = (e) => {
     if (!e.sub_rewards) return null;
