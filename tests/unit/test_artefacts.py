@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from helpers.made_up_results import write_results
-from planner_r1.paper.artefacts import ARTEFACTS, FIGURE, PAPER, TABLE, Artefact, artefacts_of, with_tables
+from planner_r1.paper.artefacts import ARTEFACTS, DOCUMENT, FIGURE, PAPER, TABLE, Artefact, artefacts_of, with_tables
 from planner_r1.paper.make import draft
 from planner_r1.paper.render import read_csv, write_rows
 from planner_r1.paper.results import KINDS, Results
@@ -73,6 +73,8 @@ def drawn(artefact: Artefact, study: Study, rows: list[dict], folder: Path):
     written = read_csv(folder / "drawn.csv")
     if artefact.kind == TABLE:
         return module.markdown(written, "Title"), module.latex(written, "Title")
+    if artefact.kind == DOCUMENT:
+        return module.markdown(written, "Title")
     figure = module.draw(written, study)
     figure.savefig(folder / "drawn.png", dpi=40)
     import_module("matplotlib.pyplot").close(figure)
@@ -118,7 +120,7 @@ def test_it_draws_of_an_unfinished_study(artefact, incomplete, tmp_path):
 
 @every_artefact
 def test_it_is_described(artefact):
-    assert artefact.kind in (TABLE, FIGURE) and artefact.title
+    assert artefact.kind in (TABLE, FIGURE, DOCUMENT) and artefact.title
     assert (CAPTIONS / f"{artefact.drawn_by}.rst").read_text(encoding="utf-8").strip()
     assert (import_module(artefact.import_name).__doc__ or "").strip()
     names = {known.name for known in ARTEFACTS if known.kind == TABLE}

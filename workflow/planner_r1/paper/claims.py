@@ -185,7 +185,7 @@ def _cheaper(evidence: Evidence) -> Outcome:
     high = float(ours[0]["high"]) if ours[0]["high"] else None if low is None else np.inf
     effect = Effect(float(ours[0]["ours"]), low, high, None, int(ours[0]["n"]), "seeds")
     test = "FLOPs of the larger over those of the smaller to 90% of the larger one's peak; holds above 1, fails below 1"
-    return Outcome(decide(effect, 1, 1), tested_on, effect, "ratio", test)
+    return Outcome(decide(effect, 1, 1), tested_on, effect, "times", test)
 
 
 def _peak(evidence: Evidence) -> Outcome:

@@ -81,4 +81,4 @@ class Evidence:
         model = self.roles[role]
         of_paper = PAPERS.get(model) == role and not self.study.warm_start(model)
         other = ["another model"] * (not of_paper) + ["another world"] * (not self.study.official)
-        return f"{model} ({', '.join(other) if other else 'as in the paper'})"
+        return f"{model} ({', '.join(other) or 'model and world of the paper'})"

@@ -68,12 +68,12 @@ def rows(study: Study, results: Results, case: int) -> list[dict]:
     split, verdicts = _verdicts(study, results)
     nothing = dict.fromkeys(FIELDS) | {"case": case, "split": split}
     if split is None:
-        return [nothing | {"note": "no plans on queries whose constraints are known"}]
+        return [nothing | {"note": "No plans on queries whose constraints are known"}]
     queries = {query.idx: query for query in load_queries(results.queries(split))}
     chosen = choose(verdicts, queries)
     if len(chosen) < case:
         many = f"{len(chosen)} {'query' if len(chosen) == 1 else 'queries'}"
-        return [nothing | {"note": f"no case {case}: policies disagree on {many} of the {split} split"}]
+        return [nothing | {"note": f"No case {case}: policies disagree on {many} of the {split} split"}]
     query = queries[chosen[case - 1]]
     head = nothing | {"idx": query.idx, "level": query.level, "query": query.query, "asked": asked(query)}
     told = []
@@ -320,7 +320,8 @@ def _part(row: Mapping[str, str], width: float, most: int | None) -> list[Line]:
     lines = _wrapped(text, width, bold=bool(day), colour=BAD if broken else "black", shaded=broken)
     if most is None or len(lines) <= most:
         return lines
-    return [*lines[: most - 1], replace(lines[most - 1], text=f"{lines[most - 1].text[:-2]}…")]
+    last = lines[most - 1]
+    return [*lines[: most - 1], replace(last, text=f"{last.text.rpartition(' ')[0] or last.text[:-2]}…")]
 
 
 def _named(name: Sequence[str]) -> str:
