@@ -31,7 +31,7 @@ LABELS = {
     "is_reasonable_visiting_city": "Unreasonable route",
     "is_valid_restaurants": "Repeated restaurants",
     "is_valid_attractions": "Repeated attractions",
-    "is_valid_accommodation": "Too few nights",
+    "is_valid_accommodation": "Minimum stay not met",
     "is_valid_transportation": "Clashing transport",
     "is_valid_information_in_current_city": "Not in the day's city",
     "is_valid_information_in_sandbox": "Not in the database",

@@ -106,6 +106,11 @@ ARTEFACTS = (
         ("validations", "metrics", "manifests", "models"),
     ),
     Artefact("sub_rewards", FIGURE, "The six sub-rewards against steps", ("validations",)),
+    Artefact("figure4", FIGURE, "Figure 4: kinds of failure against steps", ("validations",)),
+    Artefact("error_heatmap", FIGURE, "The most frequent failures of each step", ("validations",)),
+    Artefact("transitions", FIGURE, "What follows what among tool calls", ("validations",)),
+    Artefact("tool_sequence", FIGURE, "Tool calls by turn", ("validations",)),
+    Artefact("timelines", FIGURE, "One query's tool calls along training", ("validations",)),
     *(
         Artefact(
             f"case_study{case}",
