@@ -1,5 +1,6 @@
 """What Snakemake would run: by study, by target, and after an edit."""
 
+import re
 import shutil
 
 import pytest
@@ -127,6 +128,7 @@ def test_a_finished_study_has_nothing_to_do_and_edits_rerun_what_they_touch(fini
     scored = artefacts(quick, "rates", "scores", "validations")
     for file, expected in (
         ("workflow/planner_r1/paper/learning.py", {"summary": 1}),
+        ("workflow/notebooks/page/viewer.js", {}),
         # every artefact's rule runs the same script
         ("workflow/scripts/artefact.py", artefacts(quick)),
         # scoring again needs no evaluation
@@ -138,6 +140,13 @@ def test_a_finished_study_has_nothing_to_do_and_edits_rerun_what_they_touch(fini
         assert finished.planned("all") == expected | {"report": 1, "all": 1}, file
         shutil.copy2(kept, path)
     assert finished.planned("all") == {}
+
+
+def test_snakemakes_own_report_finds_every_caption(finished):
+    done = finished.snakemake("--report", "snakemake.html")
+    assert done.returncode == 0, done.stderr
+    added = set(re.findall(r"Adding (\w+)\.(?:png|md) ", done.stderr))
+    assert added == {*artefacts(study("quick")), "summary"}
 
 
 def test_a_changed_key_reruns_what_it_touches(finished):
