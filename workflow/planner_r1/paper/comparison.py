@@ -209,10 +209,10 @@ def unlike(study: Study, model: str, regime: str) -> Own:
     others = [other for other in study.trainable if regime == BASE_REGIME or regime in study.regimes_of(other)]
     if model in study.models:
         return Own(absent=f"{model} is not trained under {regime} here")
-    if model not in PAPERS or not others:
-        return Own(
-            absent=f"{model} is not in this study" if model not in PAPERS else f"nothing is trained under {regime}"
-        )
+    if model not in PAPERS or not study.trainable:
+        return Own(absent=f"{model} is not in this study")
+    if not others:
+        return Own(absent=f"nothing is trained under {regime}")
     return Own(obstacles=(f"another model ({', '.join(others)})", *world_obstacles(study)))
 
 
