@@ -120,10 +120,10 @@ def composed_once(monkeypatch):
     """verl's configuration composed once and then only given a run's values: most of the time of these tests."""
     known = {}
 
-    def compose(backend, overrides, run):
-        key = (backend, json.dumps(overrides, sort_keys=True))
+    def compose(backend, overrides, run, algorithm):
+        key = (backend, json.dumps([overrides, algorithm], sort_keys=True))
         if key not in known:
-            known[key] = compose_config(backend, overrides, {})
+            known[key] = compose_config(backend, overrides, {}, algorithm)
         config = copy.deepcopy(known[key])
         for name, value in run.items():
             OmegaConf.update(config, name, value, force_add=True)
