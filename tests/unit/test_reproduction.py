@@ -135,6 +135,7 @@ def test_headline_figures_are_held_against_themselves():
     assert row(number(2.1e20, None, **figure), Own(2.2e20, 2.0e20, 2.4e20, 5))["verdict"] == REPRODUCED
     assert row(number(2.1e20, None, **figure), Own(2.2e20, 1.0e20, 4.0e20, 5))["verdict"] == UNDECIDED
     assert row(number(2.1e20, None, **figure), Own(4.0e20, 3.8e20, 4.2e20, 5))["verdict"] == NOT_REPRODUCED
+    assert row(number(60, None, HEADLINE, "GB"), Own(66, n=1))["verdict"] == REPRODUCED
     alone = row(number(60, None, HEADLINE, "GB"), Own(75, n=1))
     assert alone["verdict"] == NOT_REPRODUCED and alone["p"] is None
 

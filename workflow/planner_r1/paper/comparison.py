@@ -11,7 +11,8 @@ with too few seeds anything would agree. The interval is found as fits what the 
   does not say how many). One run of ours counts as a sixth of the paper's.
 - a single run: both rates as shares of 1,000 independent queries, Newcombe's interval. They are the same queries, so
   that the interval is wider than it need be.
-- a headline figure, without any: our interval less the figure; where we have none either, the difference alone.
+- a headline figure, without any: our interval less the figure; where we have none either, the difference alone must
+  lie within the margin.
 - a count of runs: within one run in five is reproduced, Fisher's exact test at 0.05 says that it is not.
 """
 
@@ -39,6 +40,7 @@ SHARE = 0.2
 SPARE = 0.1  # of the margin: what is surely less than that is of no account, though it be surely there
 TEST_QUERIES = 1_000  # of the official test split
 RUNS = "of 5 runs"
+FIGURES = "figure against figure"
 METRICS = table1.COLUMNS[:6]  # the paper's six
 FIELDS = ("part", "where", "quantity", "model", "regime", "steps", "unit", "paper", "paper_ci", "ours", "low", "high")
 FIELDS += ("n", "varies", "difference", "difference_low", "difference_high", "test", "p", "p_holm", "verdict", "reason")
@@ -127,7 +129,7 @@ def _counted(printed: Number, own: Own) -> Difference:
 def _from_figure(printed: Number, own: Own) -> tuple[Difference, str]:
     mean = own.value - printed.value
     if own.low is None or own.high is None:
-        return Difference(mean, mean, mean, None), "figure against figure"
+        return Difference(mean, mean, mean, None), FIGURES
     return Difference(mean, own.low - printed.value, own.high - printed.value, None), "our interval"
 
 
@@ -150,7 +152,12 @@ def row(printed: Number, own: Own) -> dict:
     elif own.value is not None:
         found, test = difference(printed, own)
         ends = {"difference": found.mean, "difference_low": found.low, "difference_high": found.high}
-        verdict = judge_runs(found, own.n) if printed.unit == RUNS else judge(found, margin(printed))
+        if printed.unit == RUNS:
+            verdict = judge_runs(found, own.n)
+        elif test == FIGURES:
+            verdict = REPRODUCED if abs(found.mean) <= margin(printed) else NOT_REPRODUCED
+        else:
+            verdict = judge(found, margin(printed))
         reason = _why_undecided(printed, own) if verdict == UNDECIDED else ""
         cells |= ends | {"test": test, "p": found.p, "verdict": verdict, "reason": reason}
     return dict.fromkeys(FIELDS) | cells
