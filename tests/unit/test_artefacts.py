@@ -59,7 +59,7 @@ def results(tmp_path_factory) -> dict[str, Path]:
     folders = {}
     for config in (CONFIG, MEMORY):
         study = Study.from_config(config)
-        folders[study.name] = write_results(study, tmp_path_factory.mktemp(study.name), queries=6, test_queries=6)
+        folders[study.name] = write_results(study, tmp_path_factory.mktemp(study.name), queries=12, test_queries=6)
         for table in with_tables(artefacts_of(study), study):
             if table.kind == TABLE:
                 draft(table, study, folders[study.name], folders[study.name])
