@@ -268,7 +268,7 @@ class Report:
             if named & (places | {str(parent) for path in source.wanted for parent in path.parents[:-2]}):
                 rows.append([source.name, source.description, source.licence, element("code", source.revision or "")])
         return (
-            element("p", "Downloaded, pinned by revision or hash:")
+            element("p", "What the study's files are, as config/sources.yaml pins them:")
             + table(("Source", "What", "Licence", "Revision"), rows)
             if rows
             else Html()
