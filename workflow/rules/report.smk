@@ -7,10 +7,9 @@ rule report:
     input:
         results=expand("<results>/{file}", file=report_inputs(study)),
         store=STORE,
-        captions=[
-            f"workflow/report/{artefact.drawn_by}.rst"
-            for artefact in artefacts_of(study)
-        ],
+        captions=sorted(
+            {f"workflow/report/{one.drawn_by}.rst" for one in artefacts_of(study)}
+        ),
         page=["workflow/notebooks/report.ipynb"]
         + sorted(map(str, Path("workflow/notebooks/page").iterdir())),
         code=library("paper/report/*.py", "evaluator/*.py", "plan/*.py"),
