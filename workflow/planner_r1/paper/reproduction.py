@@ -151,7 +151,7 @@ def _compared(cells: Mapping[str, str]) -> tuple[str, ...]:
     ours = f"{_figure(cells['ours'])} ({cells['n']})"
     ends = f" [{_figure(cells['difference_low'])}, {_figure(cells['difference_high'])}]"
     verdict = f"**{cells['verdict']}**" + (f": {cells['reason']}" if cells["reason"] else "")
-    difference = f"{float(cells['difference']):+.1f}" + ends
+    difference = "+" * (float(cells["difference"]) >= 0) + _figure(cells["difference"]) + ends
     return _place(cells), paper, ours, difference, "" if cells["p"] == "" else _small(cells["p"]), verdict
 
 
