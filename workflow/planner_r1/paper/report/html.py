@@ -11,8 +11,6 @@ from pathlib import Path
 
 import mistune
 
-from planner_r1.paper.render import read_csv
-
 LEAST_ZOOM = 0.75
 SHORT = 24  # characters of a cell that stay on one line
 
@@ -92,12 +90,6 @@ def picture(path: Path, alternative: str) -> Html:
         f' style="min-width: {width * LEAST_ZOOM:.0f}px">'
     )
     return _box(drawn, "Figure")
-
-
-def csv_table(path: Path) -> Html:
-    """A CSV as it stands."""
-    rows = read_csv(path)
-    return table(list(rows[0]), [list(row.values()) for row in rows]) if rows else Html()
 
 
 class _Renderer(mistune.HTMLRenderer):

@@ -22,7 +22,6 @@ from planner_r1.paper.report.episodes import Episodes
 from planner_r1.paper.report.html import (
     Html,
     code,
-    csv_table,
     element,
     facts,
     fold,
@@ -98,7 +97,7 @@ class Report:
         """Anchor, title, the whole section, and the artefacts within; those that have content, in order."""
         tables, figures = (self._made(kind) for kind in (TABLE, FIGURE))
         made = [
-            ("reproduction", "Does it reproduce?", self._reproduction(), []),
+            ("reproduction", "Does it reproduce?", self._markdown("reproduction.md"), []),
             ("learnt", "What was learnt", self._markdown(SUMMARY), []),
             ("tables", "Tables", join(map(self._artefact, tables)), tables),
             ("figures", "Figures", join(map(self._artefact, figures)), figures),
@@ -113,12 +112,6 @@ class Report:
         return [(anchor, title, section(anchor, title, what), own) for anchor, title, what, own in made if what]
 
     # ---- results --------------------------------------------------------------------------------------------------
-
-    def _reproduction(self) -> Html:
-        written, numbers = self.folder / "reproduction.md", self.folder / "reproduction.csv"
-        if written.is_file():
-            return self._markdown(written.name)
-        return csv_table(numbers) if numbers.is_file() else Html()
 
     def _markdown(self, name: str) -> Html:
         path = self.folder / name
