@@ -12,7 +12,7 @@ from matplotlib.patches import Rectangle
 from helpers.made_up_study import study
 from helpers.made_up_validations import episode, rows_of, texts, write
 from planner_r1.agent.episodes import END_REASONS
-from planner_r1.paper.figures import panels, timelines, tool_sequence, transitions
+from planner_r1.paper.figures import timelines, tool_panels, tool_sequence, transitions
 from planner_r1.paper.tool_use import ANSWER, CALLS, ENDED, FAILED, TOOLS, UNKNOWN, by_turn, call, end, tool
 from planner_r1.paper.tool_use import transitions as count_transitions
 from planner_r1.sandbox.tools import FUNCTIONS
@@ -40,7 +40,7 @@ def panel_titles(figure):
 
 def test_every_tool_has_a_short_name_and_a_look_in_the_order_of_the_sandbox():
     assert tuple(TOOLS) == tuple(FUNCTIONS)
-    assert set(panels.LOOKS) == {*CALLS, ANSWER, ENDED, UNKNOWN}
+    assert set(tool_panels.LOOKS) == {*CALLS, ANSWER, ENDED, UNKNOWN}
 
 
 def test_calls_and_ends_are_told_apart():
@@ -153,7 +153,7 @@ def test_the_timelines_query_is_the_lowest_that_the_most_models_learnt(tmp_path)
 @pytest.mark.parametrize(
     ("first", "last", "rule"),
     [
-        ({1: False, 2: False}, {1: False, 2: True}, "query 2, the lowest that each model failed first and passed last"),
+        ({1: False, 2: False}, {1: False, 2: True}, "query 2, the lowest that the model failed first and passed last"),
         ({1: True, 2: True}, {1: True, 2: False}, "query 1; no query was failed first and passed last"),
         ({2: False}, {1: True}, "query 1; no query was failed first and passed last"),
     ],
@@ -162,8 +162,9 @@ def test_what_is_shown_where_no_query_was_learnt(first, last, rule):
     lanes = {0: {i: {"passed": p} for i, p in first.items()}, 9: {i: {"passed": p} for i, p in last.items()}}
     assert timelines.choose({"tiny": lanes})[1] == rule
     other = {0: {5: {"passed": True}}}
-    if "each model" in rule:
-        assert timelines.choose({"tiny": lanes, "other": other})[1] == rule.replace("each model", "1 of 2 models")
+    if "the model" in rule:
+        assert timelines.choose({"tiny": lanes, "other": other})[1] == rule.replace("the model", "1 of 2 models")
+        assert timelines.choose({"tiny": lanes, "other": lanes})[1] == rule.replace("the model", "each model")
 
 
 def test_a_timeline_holds_every_call_and_the_end(tmp_path):
@@ -251,7 +252,7 @@ def test_looks_differ_for_colour_blind_readers():
         "no green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
         "no blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
     }
-    looks = {name: look for name, look in panels.LOOKS.items() if name != UNKNOWN}  # drawn where FAILED is not
+    looks = {name: look for name, look in tool_panels.LOOKS.items() if name != UNKNOWN}  # drawn where FAILED is not
     for eye, matrix in seen_with.items():
         for (a, one), (b, other) in itertools.combinations(looks.items(), 2):
             distance = np.linalg.norm(_lab(one["facecolor"], matrix) - _lab(other["facecolor"], matrix))

@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.patches import Rectangle
 
 from planner_r1.paper import chosen
-from planner_r1.paper.figures import panels, style
+from planner_r1.paper.figures import panels, style, tool_panels
 from planner_r1.paper.results import Results
 from planner_r1.paper.tool_use import tool
 from planner_r1.study import Study
@@ -40,7 +40,7 @@ def rows(study: Study, results: Results, idx: int | None = None) -> list[dict]:
     idx, rule = (idx, f"query {idx}, as asked") if idx is not None else choose(shown)
     rows = []
     for (model, regime), (seed, lanes) in runs.items():
-        place = {"model": model, "regime": regime, "seed": seed}
+        place = dict.fromkeys(FIELDS) | {"model": model, "regime": regime, "seed": seed}
         for step, episodes in lanes.items():
             if idx in episodes:
                 rows += _rows(place | {"step": step, "idx": idx, "rule": rule}, episodes[idx])
@@ -70,7 +70,8 @@ def choose(shown: Mapping[str, Lanes]) -> tuple[int | None, str]:
     idx = min(every, key=lambda idx: (-learnt[idx], idx))
     if not learnt:
         return idx, f"query {idx}; no query was failed first and passed last"
-    who = "each model" if learnt[idx] == len(shown) else f"{learnt[idx]} of {len(shown)} models"
+    each = "the model" if len(shown) == 1 else "each model"
+    who = each if learnt[idx] == len(shown) else f"{learnt[idx]} of {len(shown)} models"
     return idx, f"query {idx}, the lowest that {who} failed first and passed last"
 
 
@@ -109,7 +110,7 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
         axes[-1, 0].set_xlim(0.4, 0.4 + (turns + 0.3) / (1 - ROOM))
         axes[-1, 0].set_xticks(range(1, turns + 1, 1 + turns // 20))
         axes[-1, 0].set_xlabel("Turn")
-        panels.legend(figure, {row["tool"] for row in every}, columns=5)
+        tool_panels.legend(figure, {row["tool"] for row in every}, columns=5)
         figure.suptitle(note(study, shown), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
 
@@ -123,7 +124,7 @@ def _lane(axis: plt.Axes, lane: int, rows: Sequence[dict[str, str]]) -> None:
         width = 0.88 / max(1, len(calls))
         for place, row in enumerate(calls):
             left = turn - 0.44 + place * width
-            axis.add_patch(Rectangle((left, lane - 0.36), width, 0.72, **panels.LOOKS[row["tool"]]))
+            axis.add_patch(Rectangle((left, lane - 0.36), width, 0.72, **tool_panels.LOOKS[row["tool"]]))
             if row["error"] == "1":
                 axis.plot(left + width / 2, lane, "X", color="white", markeredgecolor="black", markersize=6, zorder=3)
     (end,) = (row for row in rows if row["end_reason"])

@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
 from planner_r1.paper import chosen
-from planner_r1.paper.figures import panels, style
+from planner_r1.paper.figures import panels, style, tool_panels
 from planner_r1.paper.render import rounded
 from planner_r1.paper.results import Results
 from planner_r1.paper.tool_use import ANSWER, CALLS, ENDED, by_turn, episodes_at_chosen_steps
@@ -44,8 +44,8 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
     shown = {model: panels.of_steps(rows, model, chosen.shown_regime(study, model)) for model in models}
     every = [row for steps in shown.values() for row in panels.all_rows(steps)]
     with plt.rc_context(style.SETTINGS | {"axes.grid": False, "hatch.linewidth": 0.6}):
-        figure, axes = panels.grid(shown, PANEL, bottom=0.95, sharex=True, sharey=True)
-        for axis, of_step in panels.filled(axes, shown):
+        figure, axes = tool_panels.grid(shown, PANEL, bottom=0.95, sharex=True, sharey=True)
+        for axis, of_step in tool_panels.filled(axes, shown):
             _bars(axis, of_step)
         axes[0, 0].set_ylim(0, 100)
         axes[0, 0].yaxis.set_major_formatter(PercentFormatter(decimals=0))
@@ -55,8 +55,8 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
         for axis in axes[-1]:
             axis.set_xlabel("Turn")
         figure.supylabel("Share of episodes", fontsize=8)
-        panels.legend(figure, {row["what"] for row in every}, columns=5)
-        figure.suptitle(panels.note(study, shown), fontsize=style.NOTE_SIZE, color="0.3")
+        tool_panels.legend(figure, {row["what"] for row in every}, columns=5)
+        figure.suptitle(tool_panels.note(study, shown), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
 
 
@@ -65,5 +65,5 @@ def _bars(axis: plt.Axes, rows: Sequence[dict[str, str]]) -> None:
     for what in ORDER:
         for row in (row for row in rows if row["what"] == what):
             turn, share = int(row["turn"]), float(row["share"])
-            axis.bar(turn, share, width=0.92, bottom=height[turn], **panels.LOOKS[what])
+            axis.bar(turn, share, width=0.92, bottom=height[turn], **tool_panels.LOOKS[what])
             height[turn] += share

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.ticker import PercentFormatter
 
 from planner_r1.paper import chosen
-from planner_r1.paper.figures import panels, style
+from planner_r1.paper.figures import panels, style, tool_panels
 from planner_r1.paper.render import rounded
 from planner_r1.paper.results import Results
 from planner_r1.paper.tool_use import ANSWER, CALLS, ENDED, START, episodes_at_chosen_steps, transitions
@@ -52,8 +52,8 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
     starts, ends = [name for name in FROM if name in occur], [name for name in TO if name in occur]
     with plt.rc_context(style.SETTINGS | {"axes.grid": False, "xtick.labelsize": 7, "ytick.labelsize": 7}):
         panel = CELL * max(4, len(starts))
-        figure, axes = panels.grid(shown, panel, bottom=1.3, sharex=True, sharey=True)
-        images = [_matrix(axis, of_step, starts, ends) for axis, of_step in panels.filled(axes, shown)]
+        figure, axes = tool_panels.grid(shown, panel, bottom=1.3, sharex=True, sharey=True)
+        images = [_matrix(axis, of_step, starts, ends) for axis, of_step in tool_panels.filled(axes, shown)]
         if not images:
             axes[0, 0].set(xticks=[], yticks=[])
         else:
@@ -61,7 +61,7 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             figure.colorbar(images[0], ax=axes, label="Share of what comes next", **bar)
         figure.supylabel("After …", fontsize=8)
         figure.supxlabel("… comes", fontsize=8)
-        figure.suptitle(panels.note(study, shown), fontsize=style.NOTE_SIZE, color="0.3")
+        figure.suptitle(tool_panels.note(study, shown), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
 
 
