@@ -288,13 +288,14 @@ def test_equal_queries_give_equal_files_that_know_their_template(study, tmp_path
 # ---- trainer ------------------------------------------------------------------------------------------------------
 
 
-def test_the_trainer_is_verls_own_in_all_but_its_records():
+def test_the_trainer_is_verls_own_in_all_but_what_it_replaces():
     from verl.trainer.ppo.v1 import get_trainer_cls
 
     from planner_r1.training import trainer
 
     assert get_trainer_cls(trainer.MODE) is trainer.PlannerTrainer
     replaced = {"__init__", "_init_dataloader", "_compute_metrics", "_val_metrics_update", "_dump_generations"}
+    replaced |= {"prepare_step", "_build_replay_buffer", "_add_prompts_to_generate", "_compute_advantage"}
     for name in replaced:
         assert name in vars(trainer.PlannerTrainer)
         assert hasattr(trainer.PPOTrainerSync, name), f"the pinned verl has no {name} any more"
