@@ -68,7 +68,9 @@ def read_rows(made, runs, folder):
         path.parent.mkdir(parents=True, exist_ok=True)
         write_lines(path, map(asdict, episodes))
     folder.mkdir(exist_ok=True)
-    write_rows(figure3_left.rows(made, Results(made, folder, ("validations",))), figure3_left.FIELDS, folder / "f.csv")
+    write_rows(
+        figure3_left.rows(made, Results(made, folder, ("validations", "models"))), figure3_left.FIELDS, folder / "f.csv"
+    )
     return read_csv(folder / "f.csv")
 
 
@@ -81,7 +83,7 @@ def test_the_band_is_drawn_from_two_seeds_on(tmp_path):
         made = study(seeds=seeds)
         figure = drawn(made, [(run, validations(run, RISE)) for run in made.runs], tmp_path)
         for axis in figure.axes:
-            assert len(axis.get_lines()) == 2 and len(axis.collections) == 2 * bands
+            assert len(axis.get_lines()) == 2 and len(axis.collections) == 2 * bands  # the sizes are unknown: no line
             low, high = axis.get_ylim()
             assert low == 0 and high <= 100
 
@@ -95,7 +97,7 @@ def test_the_figure_says_what_it_shows_and_what_is_missing(tmp_path):
     assert [axis.get_title(loc="left") for axis in figure.axes] == ["tiny", "qwen3-8b"]
     assert figure.axes[0].yaxis.get_major_formatter()(50) == "50%"
     assert "1 seed (no interval)" in drawn(made, runs[:1], tmp_path / "one").get_suptitle()
-    assert "no seeds" in drawn(made, [], tmp_path / "nothing").get_suptitle()
+    assert "no data" in drawn(made, [], tmp_path / "nothing").get_suptitle()
 
 
 def test_text_is_readable_and_nothing_covers_the_data(tmp_path):
@@ -129,10 +131,21 @@ def test_files_hold_what_was_drawn_and_are_repeatable(tmp_path):
     made = study(seeds=[0, 1])
     rows = read_rows(made, [(run, validations(run, RISE)) for run in made.runs], tmp_path)
     lines = (tmp_path / "f.csv").read_text().splitlines()
-    assert lines[0] == "model,regime,step,n,seeds,final_pass,final_pass_ci"
-    assert lines[1] == "tiny,stage1,0,2,0 1,20.0,0.0" and len(lines) == 1 + 2 * 2 * 3
+    assert lines[0] == "model,regime,step,n,seeds,final_pass,final_pass_ci,line,line_of"
+    assert lines[1] == "tiny,stage1,0,2,0 1,20.0,0.0,," and len(lines) == 1 + 2 * 2 * 3
     for name in ("one", "two"):
         style.save(figure3_left.draw(rows, made), tmp_path / f"{name}.png", tmp_path / f"{name}.pdf")
     for kind in ("png", "pdf"):
         assert (tmp_path / f"one.{kind}").read_bytes() == (tmp_path / f"two.{kind}").read_bytes()
     assert Image.open(tmp_path / "one.png").width == round(style.COLUMN * style.DPI)
+
+
+def test_the_line_is_at_90_percent_of_the_larger_models_peak_under_stage_1(tmp_path):
+    made = study(models={"qwen3-8b": {"path": "b"}, "qwen3-32b": {"path": "a"}}, seeds=[0, 1])
+    falls, higher = {0: 0.1, 20: 0.5, 40: 0.3}, {0: 0.1, 20: 0.9}
+    runs = [(run, validations(run, falls if run.regime == "stage1" else higher)) for run in made.runs]
+    rows = read_rows(made, runs, tmp_path)
+    assert {(row["line"], row["line_of"]) for row in rows} == {("45.0", "qwen3-32b")}
+    figure = figure3_left.draw(rows, made)
+    assert "dashed: 90% of qwen3-32b's peak (45.0%) under stage1" in figure.get_suptitle()
+    assert all(45 in axis.get_lines()[-1].get_ydata() for axis in figure.axes)

@@ -153,9 +153,8 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     lines += [f"{split}: not shown, its constraints are hidden" for split in hidden]
     if len(ours) < len(rows):
         lines.append(f"hatched: the paper's ({SOURCE}, Table 1), official test")
-    lines += [f"missing: {_name(row)}, {row['missing']}" for row in ours if row["missing"]]
+    for row in ours:
+        if absent := row["missing"].count("not evaluated"):
+            place = f"{row['model']}/{row['regime']}, step {row['steps']}"
+            lines.append(f"missing: {place} of {absent} seed{'s' * (absent > 1)}")
     return "\n".join(lines)
-
-
-def _name(row: dict[str, str]) -> str:
-    return "/".join((row["model"], row["regime"]))

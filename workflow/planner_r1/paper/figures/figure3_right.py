@@ -69,10 +69,15 @@ def _points(course: compute.Course) -> list[dict]:
 
 
 def _missing(study: Study, regime: str, course: compute.Course) -> str:
-    """Seeds without validations, and those without FLOPs."""
-    absent = [f"seed {seed}: no validations" for seed in study.seeds_of(regime) if seed not in course.seeds]
-    pairs = zip(course.seeds, course.spent, strict=True)
-    return "; ".join(absent + [f"seed {seed}: {spent.why}" for seed, spent in pairs if spent.source is None])
+    """Seeds without validations, and those without FLOPs, by what they lack."""
+    lack: dict[str, list[int]] = {}
+    for seed in study.seeds_of(regime):
+        if seed not in course.seeds:
+            lack.setdefault("no validations", []).append(seed)
+    for seed, spent in zip(course.seeds, course.spent, strict=True):
+        if spent.source is None:
+            lack.setdefault(spent.why, []).append(seed)
+    return "; ".join(f"seed{'s' * (len(of) > 1)} {', '.join(map(str, of))}: {why}" for why, of in lack.items())
 
 
 def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:

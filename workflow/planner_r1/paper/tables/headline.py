@@ -232,7 +232,7 @@ class Headline:
             steps = [found["final_step"] for run, found in manifests.items() if run.model == model]
             yield Ours("max_steps", model, max(steps, default=None), "steps", n=len(steps), note="the longest run's")
         seeds = {m: [r.seed for r in manifests if (r.model, r.regime) == (m, self.regime)] for m in self.courses}
-        fewest = min(map(len, seeds.values()), default=None)
+        fewest = min(map(len, seeds.values()), default=0) or None
         yield Ours("seeds", EVERY, fewest, "runs", n=fewest, note=f"finished under {self.regime}")
         if self._gpus:
             peak = self.study.config["cost"]["peak_flops"]
