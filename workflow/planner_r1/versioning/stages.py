@@ -75,7 +75,7 @@ class Stage:
 
 
 class Plan:
-    """The DAG of a study's `all` and stations, as Snakemake sees it from the current folder.
+    """The jobs of a study's `all`, as Snakemake sees them from the current folder.
 
     Raises:
         InputError: there is no such study, or Snakemake cannot plan it.
@@ -86,10 +86,16 @@ class Plan:
         self.results = f"results/{self.study.name}"
         self.dag = _dag(Path(study_file))
 
+    @cached_property
+    def jobs(self) -> set:
+        """Those that `all` needs; a station may have others, such as the evaluations of a study of memory."""
+        whole = next(job for job in self.dag.jobs if job.rule.name == "all")
+        return {*self.dag.bfs(self.dag.dependencies, whole)}
+
     @property
     def to_do(self) -> list[str]:
-        """What Snakemake would run."""
-        return [_label(job) for job in self.dag.needrun_jobs() if job.output]
+        """What Snakemake would run, what comes first at the front."""
+        return [_label(job) for job in sorted(self.jobs & {*self.dag.needrun_jobs()}, key=_place) if job.output]
 
     @property
     def files(self) -> list[str]:
@@ -104,7 +110,7 @@ class Plan:
     def stages(self) -> dict[str, Stage]:
         """The stages that make something, in the order of STAGES; those of artefacts by name."""
         stages: dict[str, Stage] = {}
-        kept = (job for job in self.dag.jobs if job.output and job.rule.name not in DOWNLOADS)
+        kept = (job for job in self.jobs if job.output and job.rule.name not in DOWNLOADS)
         for job in sorted(kept, key=_place):
             stage = stages.setdefault(_stage_name(job), Stage())
             stage.rules.add(job.rule.name)
@@ -185,7 +191,8 @@ class Plan:
 
     def _stations(self) -> dict[str, dict]:
         jobs = {job.rule.name: job for job in self.dag.jobs if job.rule.name in STATIONS}
-        files = {name: sorted(map(str, jobs[name].input)) for name in STATIONS if name in jobs}
+        made = {str(file) for job in self.jobs for file in job.output}
+        files = {name: sorted(made & {*map(str, jobs[name].input)}) for name in STATIONS if name in jobs}
         return {name: {"cmd": "true", "deps": deps} for name, deps in files.items() if deps}
 
     def _plots(self) -> dict[str, list]:
