@@ -6,6 +6,7 @@ missing. In the DAG every file is there.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterator
@@ -216,8 +217,9 @@ def _all_objects(path: Path) -> list[dict]:
     """The objects of all lines of a file. They are read as one list, since the objects of a list share their keys,
     which are half of what short lines take of memory."""
     lines = path.read_bytes().splitlines()
-    try:
-        rows = json.loads(b"[" + b",".join(lines) + b"]")
-    except ValueError:
-        rows = None
-    return rows if rows is not None and len(rows) == len(lines) else list(_objects(path))  # names the line
+    if all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
+        with contextlib.suppress(ValueError):
+            rows = json.loads(b"[" + b",".join(lines) + b"]")
+            if len(rows) == len(lines):
+                return rows
+    return list(_objects(path))  # names the line
