@@ -640,6 +640,7 @@ def run_manifest(study: Study, run: Run) -> dict:
     ]
     config = json.loads(json.dumps(_verl_config(study, run.regime)))
     config["trainer"] |= {"total_training_steps": run.steps, "experiment_name": run.name}
+    config["reward"]["custom_reward_function"]["reward_kwargs"] = {"weights": segments[-1]["weights"]}
     config["planner_r1"] = {"export_steps": settings["export_steps"], "export_dir": None, "last_step": run.steps}
     kept = {key: settings[key] for key in ("seed", "save_every", "test_every", "backend", "overrides")}
     known = {key: _file(f"{run.model} {key}")["sha256"] for key in ("train_queries", "validation_queries", "store")}
