@@ -85,6 +85,7 @@ def test_a_seed_more_asks_for_new_stages_and_touches_no_finished_run(fresh):
     assert done.returncode != 0
     assert "run `planner-r1 dvc stages`" in done.stderr
     fresh.run("planner-r1", "dvc", "stages")
+    assert fresh.repro("study") == ["study"]
     trainings = {stage for stage in changed_stages(fresh) if stage.startswith("train-")}
     assert trainings == {"train-tiny-stage1-seed1", "train-tiny-stage3-seed1"}
     fresh.run("git", "checkout", "--quiet", ".")
