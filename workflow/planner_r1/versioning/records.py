@@ -45,9 +45,7 @@ def sync() -> Plan:
     """
     plan = current_plan()
     if changed := _changed(plan):
-        raise InputError(
-            f"not as dvc.lock says: {_few(changed)}; see `dvc status`, then `dvc checkout` or `dvc repro`"
-        )
+        raise InputError(f"not as dvc.lock says: {_few(changed)}; see `dvc status`, then `dvc checkout` or `dvc repro`")
     _link_given_models(plan)
     _snakemake("--cores", "1", "--touch", "--forceall", "--configfile", plan.study_file, "--", "all")
     plan = Plan(plan.study_file)
