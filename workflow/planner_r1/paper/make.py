@@ -1,4 +1,4 @@
-"""Making a table, a figure or a document from a study's results. The CSV comes first, and everything else is drawn from it."""
+"""Making a table, figure or document from a study's results. The CSV comes first, and all else is drawn from it."""
 
 from __future__ import annotations
 
