@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import psutil
@@ -105,6 +105,18 @@ class Site:
         logs = [*self.cluster.folder.glob("log/*"), *self.folder.glob("logs/**/*.log"), *self.results.glob("**/*.log")]
         parts += [(str(path), _last_lines(path)) for path in sorted(logs)]
         return "\n".join(f"---- {title}\n{text}" for title, text in parts)
+
+    def nodes(self, job: Mapping[str, str]) -> list[str]:
+        return self.cluster.client("scontrol", "show", "hostnames", job["nodes"]).split()
+
+    def hang(self, job: Mapping[str, str]) -> None:
+        """Make a run hang: what trains is stopped, all else stays up."""
+        tasks = {pid for node in self.nodes(job) for pid in self.cluster.tasks(node)}
+        started = (process for process in psutil.process_iter(["cmdline"]) if process.pid in tasks)
+        workers = [process for process in started if "".join(process.info["cmdline"]).startswith("ray::WorkerDict")]
+        assert workers
+        for worker in workers:
+            worker.suspend()
 
     def kill_node(self, node: str) -> None:
         """What a power cut does: the node's daemon, its step daemons and all their processes are gone at once."""

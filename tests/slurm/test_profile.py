@@ -7,7 +7,7 @@ import pytest
 
 pytestmark = pytest.mark.slow
 
-STEPS = 40  # more than are made until the last thing has happened
+STEPS = 20  # more than are made until the last thing has happened
 
 
 def test_the_whole_study_with_training_over_two_nodes(site):
@@ -27,7 +27,7 @@ def test_the_whole_study_with_training_over_two_nodes(site):
 
 
 def test_runs_survive_what_happens_on_a_cluster(site):
-    """One run is queued again by SLURM, loses a node and runs into its time limit; another one can never work."""
+    """One run is queued again by SLURM, loses a node, and hangs until its time limit; another one can never work."""
     site.study["regimes"] |= {
         "long": [{"weights": "stage1", "steps": STEPS}],
         "broken": {
@@ -45,14 +45,14 @@ def test_runs_survive_what_happens_on_a_cluster(site):
 
     site.wait(lambda: site.goes_on(long, after=before), "the job that was queued again made no steps")
     second, before = site.job(long), site.segments(long)[-1]
-    nodes = site.cluster.client("scontrol", "show", "hostnames", second["nodes"]).split()
-    lost = next(node for node in nodes if node != second["batch"])
+    lost = next(node for node in site.nodes(second) if node != second["batch"])
     site.kill_node(lost)
     site.wait(lambda: lost in _down(site.cluster), "the dead node was not noticed")
     site.cluster.start_node(lost)
 
     site.wait(lambda: site.goes_on(long, after=before), "the job whose node died did not go on")
     third = site.job(long)
+    site.hang(third)
     site.cluster.client("scontrol", "update", f"JobId={third['id']}", "TimeLimit=1")
     site.wait(lambda: site.state(third["id"]) == "TIMEOUT", "the job did not run into its time limit")
 
