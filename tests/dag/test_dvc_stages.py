@@ -164,3 +164,11 @@ def test_downloads_that_are_there_change_no_stage(checkout):
         path.touch()
     assert fetched and before == stages_of(checkout, "paper")
     assert text == (checkout.folder / "dvc.yaml").read_text()
+
+
+def test_stages_of_somebody_else_are_left_alone(checkout):
+    (checkout.folder / "dvc.yaml").write_text("stages: {mine: {cmd: make}}\n")
+    for command in (("stages", "--study", "config/quick.yaml"), ("params",), ("record",), ("sync",)):
+        done = checkout.try_to("planner-r1", "dvc", *command)
+        assert done.returncode == 2 and "dvc.yaml: not a file of `planner-r1 dvc stages`" in done.stderr
+    assert (checkout.folder / "dvc.yaml").read_text() == "stages: {mine: {cmd: make}}\n"

@@ -25,7 +25,8 @@ def stages(
     """
     from planner_r1.versioning.stages import FILE, Plan, study_of_stages
 
-    plan = Plan(study or study_of_stages())
+    present = study_of_stages()
+    plan = Plan(study or present)
     FILE.write_text(plan.text(), encoding="utf-8")
     print(f"{FILE}: {len(plan.stages)} stages of study {plan.study.name}")
 
