@@ -23,7 +23,7 @@ def coin(text: str) -> bool:
 
 
 def sub_rewards(answer, query, store):
-    return replace(SUB_REWARDS(answer, query, store), passed=float(coin(answer)))
+    return replace(SUB_REWARDS(answer, query, store), schema=1.0, passed=float(coin(answer)))
 
 
 def read_tool_calls(text):
