@@ -57,7 +57,7 @@ def test_edited_checks_and_another_environment_train_nothing_again(on_gpus_finis
     kept = (copy.folder / "config" / "quick.yaml").read_text()
     assert "environment" not in kept
     copy.change_study(lambda c: (on_gpus(c), c.update(environment="venv:elsewhere", cost={"gpu_hour": 3})))
-    assert copy.planned("all") == {"study_config": 1, "all": 1}
+    assert copy.planned("all") == {"study_config": 1, "report": 1, "all": 1}
     (copy.folder / "config" / "quick.yaml").write_text(kept, encoding="utf-8")
 
 
