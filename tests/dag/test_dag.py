@@ -178,3 +178,15 @@ def test_a_changed_key_reruns_what_it_touches(finished):
     assert finished.planned("all") == drawn | {rule: 2 * n for rule, n in again.items()}
     (finished.folder / "config" / "quick.yaml").write_text(kept)
     assert finished.planned("all") == {}
+
+
+def test_a_run_that_is_refused_keeps_what_it_had(finished):
+    script = finished.folder / "workflow" / "scripts" / "train_run.py"
+    kept, run = script.read_text(), finished.folder / "results" / "quick" / "runs" / "tiny" / "stage3" / "seed0"
+    before = {path.name: path.read_text() for path in run.iterdir()}
+    assert before.keys() >= {"MANIFEST.json", "metrics.jsonl", "validation.jsonl"}
+    script.write_text("raise SystemExit('made with other settings')\n")
+    done = finished.snakemake("--cores", "1", "--force", f"{run.relative_to(finished.folder)}/MANIFEST.json")
+    assert done.returncode == 1
+    assert {path.name: path.read_text() for path in run.iterdir()} == before
+    script.write_text(kept)

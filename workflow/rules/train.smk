@@ -41,10 +41,11 @@ rule train_run:
         template=present(study.prompt),
         settings=SETTINGS,
         preflight=preflight,
+    # `update`: Snakemake would delete them before the job, and a run that is refused or fails would have lost its results.
     output:
-        manifest="<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json",
-        metrics="<results>/runs/{model}/{regime}/seed{seed}/metrics.jsonl",
-        validation="<results>/runs/{model}/{regime}/seed{seed}/validation.jsonl",
+        manifest=update("<results>/runs/{model}/{regime}/seed{seed}/MANIFEST.json"),
+        metrics=update("<results>/runs/{model}/{regime}/seed{seed}/metrics.jsonl"),
+        validation=update("<results>/runs/{model}/{regime}/seed{seed}/validation.jsonl"),
     log:
         "<logs>/train_run/{model}/{regime}/seed{seed}.log",
     benchmark:
