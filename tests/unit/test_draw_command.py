@@ -1,5 +1,6 @@
 """`planner-r1 draw`: what is there is drawn, the rest is said, and a wrong name teaches the right ones."""
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from helpers.made_up_results import write_results
-from planner_r1.paper.artefacts import artefacts_of
+from planner_r1.errors import InputError
+from planner_r1.paper.artefacts import artefact, artefacts_of
+from planner_r1.paper.make import draft
 from planner_r1.paper.render import read_csv
 from planner_r1.study import Study
 
@@ -35,7 +38,9 @@ def test_everything_is_drawn_beside_the_results_and_what_is_missing_is_said(plac
     made = {str(file.relative_to(place / "draft" / "smoke")) for file in (place / "draft").rglob("*") if file.is_file()}
     assert made == {file for one in artefacts_of(Study.load(STUDY)) for file in one.outputs.values()}
     assert sorted(file for file in (place / "results").rglob("*")) == before
-    assert "draft/smoke/tables/table1.md: of 1 of 2 files" in done.stdout
+    missing = "missing: evaluations/tiny/stage1/seed0/step2/test/metrics.json"
+    assert f"draft/smoke/tables/table1.md: made of 1 of 2 files; {missing}" in done.stdout.splitlines()
+    assert "draft/smoke/figures/figure4.png: made of 1 of 1 files" in done.stdout.splitlines()
     assert "seed 0 not evaluated" in (place / "draft/smoke/tables/table1.md").read_text()
 
 
@@ -65,3 +70,40 @@ def test_a_broken_file_is_named_and_the_others_are_drawn(place, tmp_path):
     assert done.returncode == 1
     assert done.stderr.startswith("table1: ") and "metrics.json: not JSON" in done.stderr
     assert (tmp_path / "draft/smoke/figures/figure3_left.png").is_file()
+
+
+BROKEN = (
+    ("evaluations/tiny/base/seed0/step0/test/metrics.json", b"{}", "table1", "expected an object with keys, found {}"),
+    ("evaluations/tiny/base/seed0/step0/test/metrics.json", b'{"model": "tiny"}', "table1", "key 'regime' is missing"),
+    ("runs/tiny/stage1/seed0/MANIFEST.json", b"{}", "figure3_right", "expected an object with keys, found {}"),
+    ("runs/tiny/stage1/seed0/MANIFEST.json", b'{"a": 1}', "decoding", "key 'final_step' is missing"),
+    ("validations/tiny/stage1/seed0/scores.jsonl", b'{"idx": 1, "step": 0}\n', "figure3_left", "is missing; delete"),
+    ("validations/tiny/stage1/seed0/scores.jsonl", b"[1]\n", "figure4", "expected an object with keys, found [1]"),
+    ("validations/tiny/stage1/seed0/scores.jsonl", b'{"a": "\xff"}\n', "timelines", "not UTF-8 text"),
+    ("data/test.jsonl", b"\xff\n", "headline", "not UTF-8 text"),
+)
+
+
+@pytest.mark.parametrize(("file", "text", "name", "told"), BROKEN)
+def test_a_file_of_another_form_is_named(tmp_path, file, text, name, told):
+    study, results = Study.load(STUDY), tmp_path / "results"
+    write_results(study, results, queries=3)
+    (results / file).write_bytes(text)
+    with pytest.raises(InputError, match=re.escape(file) + ".*" + re.escape(told)):
+        draft(artefact(name), study, results, tmp_path / "draft")
+
+
+@pytest.mark.parametrize("out", ["/proc/x", "/etc/hostname", "/etc/hostname/x"])
+def test_a_place_that_cannot_be_written_is_told_in_one_line(place, out):
+    done = draw(place, "figure3_left", "table1", "--out", out)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"planner-r1: {out}: cannot be made a folder (") and "--out" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_what_cannot_be_written_within_it_is_told_and_the_others_are_drawn(place, tmp_path):
+    (tmp_path / "figures").write_text("in the way")
+    done = draw(place, "table1", "figure3_left", "--out", str(tmp_path))
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1
+    assert done.stderr.startswith(f"figure3_left: {tmp_path}/figures: ")
+    assert (tmp_path / "tables/table1.md").is_file()

@@ -128,6 +128,12 @@ def test_of_a_hidden_split_nothing_is_shown_and_of_too_few_it_is_said(write):
     assert "No case 2: policies disagree on 1 query of the test split" in texts(drawn(folder, case=2))
 
 
+def test_absent_queries_are_said(write):
+    folder = write([query(1)], {BASE: [(scored(1, False), plan())], DENSE: [(scored(1, True), plan())]})
+    (folder / "data/test.jsonl").unlink()
+    assert "No case: the queries of the test split are missing (data/test.jsonl)" in texts(drawn(folder))
+
+
 # ---- what is marked ------------------------------------------------------------------------------------------------
 
 

@@ -1,14 +1,19 @@
 """What is read of a study's results: whole files, lines one by one, what is absent, and what is broken."""
 
 import json
+import re
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.checkout import REPOSITORY
+from helpers.made_up_results import write_results
 from helpers.made_up_study import study
 from planner_r1.errors import InputError
+from planner_r1.paper.forms import check_files
 from planner_r1.paper.results import KINDS, Results, validations_file
+from planner_r1.study import Study
 
 MADE = study(seeds=[0])
 RUN = MADE.runs[0]
@@ -21,7 +26,7 @@ def written(folder, text: str | bytes) -> Results:
     return Results(MADE, folder, ("validations",))
 
 
-@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none())))
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none(), min_size=1)))
 def test_lines_are_read_as_they_were_written(tmp_path_factory, rows):
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     assert written(tmp_path_factory.mktemp("lines"), text.encode(errors="replace")).validations(RUN) == [
@@ -37,11 +42,60 @@ def test_lines_are_read_as_they_were_written(tmp_path_factory, rows):
         # what would be a list if lines did not count
         ('{"step": [0\n1]}\n{"step": 2}, {"step": 3}\n', 1),
         ("\n", 1),
+        (b'{"step": "\xff"}\n', 1),
+        ('{"step": 0}\n[1]\n', 2),
+        ('{"step": 0}\n{}\n', 2),
     ],
 )
 def test_a_line_that_is_no_object_is_named(tmp_path, text, line):
-    with pytest.raises(InputError, match=rf"scores\.jsonl, line {line}: not JSON .*delete it and run its rule again"):
+    told = r"(not JSON|not UTF-8|expected an object)"
+    with pytest.raises(InputError, match=rf"scores\.jsonl, line {line}: {told} .*delete it and run its rule again"):
         written(tmp_path, text).validations(RUN)
+
+
+def test_a_file_of_a_run_comes_back_from_its_work_folder_where_that_is_there(tmp_path):
+    path = tmp_path / f"runs/{RUN.name}/MANIFEST.json"
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    results = Results(MADE, tmp_path, ("manifests",))
+    with pytest.raises(InputError, match=r"MANIFEST\.json: not JSON .*; fetch it again .*would train anew"):
+        results.manifest(RUN)
+    (tmp_path / "work" / RUN.name).mkdir(parents=True)
+    with pytest.raises(InputError, match=r"run its rule again: .*work/\S+, without training"):
+        results.manifest(RUN)
+
+
+def test_made_up_results_have_the_forms_and_a_file_without_them_is_named(tmp_path):
+    suites = {"natural_plan": {"source": "synthetic"}, "tau_bench": {"source": "synthetic"}}
+    for made in (study(seeds=[0], suites=suites), Study.load(str(REPOSITORY / "config/studies/memory.yaml"))):
+        folder = tmp_path / made.name
+        write_results(made, folder, queries=3, test_queries=3, suite_items=2)
+        check_files(made, folder, tuple(KINDS))
+    made, folder = study(seeds=[0], suites=suites), tmp_path / MADE.name
+    for kind in KINDS:
+        for file in KINDS[kind](made):
+            path = folder / file
+            if not path.is_file() or kind in ("config", "asked"):
+                continue
+            whole = path.read_bytes()
+            path.write_text('{"x": 1}\n')
+            with pytest.raises(InputError, match=re.escape(str(path)) + ".* is missing"):
+                check_files(made, folder, (kind,))
+            path.write_bytes(whole)
+
+
+def test_what_is_wrong_within_a_line_is_told(tmp_path):
+    parts = dict.fromkeys(("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass"), 1.0)
+    row = {"idx": 1, "step": 0, "end_reason": "answer", "turns": 1, "failures": [], "tools": [], "passed": True}
+    for parts_of, told in (
+        (parts | {"pass": "yes"}, "'sub_rewards.pass' should be a number, found 'yes'"),
+        ([1], "'sub_rewards' should be an object, found '[1]'"),
+        ({"schema": 1.0}, "key 'sub_rewards.cs_micro' is missing"),
+    ):
+        rows = (row | {"sub_rewards": parts}, row | {"sub_rewards": parts_of})
+        written(tmp_path, "".join(json.dumps(one) + "\n" for one in rows))
+        with pytest.raises(InputError, match=re.escape(f"line 2: {told}; delete it")):
+            check_files(MADE, tmp_path, ("validations",))
 
 
 def test_what_is_absent_is_none_and_what_was_not_declared_is_refused(tmp_path):

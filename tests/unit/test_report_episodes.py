@@ -79,7 +79,7 @@ def test_what_a_model_wrote_names_no_line(tmp_path):
 def test_a_line_that_is_no_json_is_named(tmp_path):
     path = tmp_path / "validation.jsonl"
     path.write_text("cut o", encoding="utf-8")
-    with pytest.raises(InputError, match=r"validation\.jsonl: a line is not JSON"):
+    with pytest.raises(InputError, match=r"validation\.jsonl: not JSON"):
         chosen_places(source(path), ASKED)
 
 

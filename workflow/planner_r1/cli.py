@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from planner_r1.console import few, say
 from planner_r1.databases import check_places, open_database
 from planner_r1.downloads.obtain import obtain_source
 from planner_r1.downloads.progress import amount
@@ -245,16 +246,23 @@ def draw(
     results = results or Path("results") / asked.name
     if not results.is_dir():
         raise InputError(f"{results}: no such folder with results of {asked.name}; run it, or name it by --results")
+    out = out or Path("draft") / asked.name
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        raise InputError(f"{out}: cannot be made a folder ({fault.strerror}); name another by --out") from None
     failed = False
     for artefact in with_tables([known[name] for name in names or known], asked):
-        files = [results / file for file in artefact.inputs(asked) if not file.startswith("tables/")]
+        files = [file for file in artefact.inputs(asked) if not file.startswith("tables/")]
         try:
-            shown = draft(artefact, asked, results, out or Path("draft") / asked.name)
+            shown = draft(artefact, asked, results, out)
         except InputError as mistake:
             print(f"{artefact.name}: {mistake}", file=sys.stderr)
             failed = True
             continue
-        print(f"{shown}: of {sum(file.is_file() for file in files)} of {len(files)} files", flush=True)
+        missing = [file for file in files if not (results / file).is_file()]
+        told = f"; missing: {few(missing)}" if missing else ""
+        say(f"{shown}: made of {len(files) - len(missing)} of {len(files)} files{told}")
     if failed:
         raise typer.Exit(1)
 

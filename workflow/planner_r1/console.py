@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 def say(line: str) -> None:
     """Print a line at once, also where the output is no terminal."""
     print(line, flush=True)
+
+
+def few(names: Sequence[str], most: int = 5) -> str:
+    """`a, b, c, d, e and 3 more`."""
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def duration(seconds: float) -> str:

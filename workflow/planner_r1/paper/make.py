@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
+from planner_r1.errors import InputError
 from planner_r1.paper.artefacts import FIGURE, TABLE, Artefact
+from planner_r1.paper.forms import check_files
 from planner_r1.paper.render import read_csv, write_rows
 from planner_r1.paper.results import Results
 from planner_r1.study import Study
@@ -28,8 +30,12 @@ def make(
     Raises:
         InputError: a file of results is not what it should be.
     """
-    module = import_module(artefact.import_name)
-    rows = module.rows(study, Results(study, folder, (*artefact.reads, *artefact.may_read), made), **artefact.options)
+    module, reads = import_module(artefact.import_name), (*artefact.reads, *artefact.may_read)
+    try:
+        rows = module.rows(study, Results(study, folder, reads, made), **artefact.options)
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError):
+        check_files(study, Path(folder), reads)  # names the file whose fault it is
+        raise
     write_rows(rows, module.FIELDS, outputs["csv"])
     written = read_csv(outputs["csv"])
     if artefact.kind == FIGURE:
@@ -49,9 +55,13 @@ def draft(artefact: Artefact, study: Study, folder: str | Path, out: Path) -> Pa
     Returns the file for people.
 
     Raises:
-        InputError: a file of results is not what it should be.
+        InputError: a file of results is not what it should be, or nothing can be written to `out`.
     """
     outputs = {what: out / file for what, file in artefact.outputs.items()}
-    outputs["csv"].parent.mkdir(parents=True, exist_ok=True)
-    make(artefact, study, folder, outputs, out)
+    try:
+        outputs["csv"].parent.mkdir(parents=True, exist_ok=True)
+        make(artefact, study, folder, outputs, out)
+    except OSError as fault:
+        what = f"{fault.filename or out}: {fault.strerror or fault}"
+        raise InputError(f"{what}; results must be readable, and {out} a folder that can be written") from None
     return outputs["png" if artefact.kind == FIGURE else "markdown"]

@@ -47,8 +47,8 @@ KINDS: dict[str, Callable[[Study], list[str]]] = {
     "probes": lambda study: [f"memory/{probe.name}.json" for probe in study.probes],
 }
 
-IDX = re.compile(r'"idx": (\d+)[,}]')
-BEGINNING = 400  # characters of a line in which its query's number stands
+IDX = re.compile(rb'"idx": (\d+)[,}]')
+BEGINNING = 400  # bytes of a line in which its query's number stands
 
 
 def evaluation_folder(checkpoint: Checkpoint, split: str) -> str:
@@ -180,46 +180,65 @@ class Results:
         path = self.folder / file
         if not path.is_file():
             return None
-        try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as error:
-            raise InputError(f"{path}: not JSON ({error}); delete it and run its rule again") from None
+        return parsed(path.read_bytes(), str(path), mending(self.folder, file))
 
     def _lines(self, kind: str, file: str) -> list[dict] | None:
         self._declared(kind)
         path = self.folder / file
-        return _all_objects(path) if path.is_file() else None
+        return _all_objects(path, mending(self.folder, file)) if path.is_file() else None
 
     def _stream(self, kind: str, file: str, queries: Collection[int] | None = None) -> Iterator[dict] | None:
         self._declared(kind)
         path = self.folder / file
         if not path.is_file():
             return None
-        return _objects(path) if queries is None else (row for row in _objects(path, queries) if row["idx"] in queries)
+        rows = objects(path, mending(self.folder, file), queries)
+        return rows if queries is None else (row for row in rows if row["idx"] in queries)
 
 
-def _objects(path: Path, queries: Collection[int] | None = None) -> Iterator[dict]:
+def mending(folder: Path, file: str) -> str:
+    """How a file of results that is broken is made whole; of a training run its work folder makes it."""
+    if not file.startswith("runs/"):
+        return "delete it and run its rule again"
+    work = folder / "work" / Path(file).parent.relative_to("runs")
+    if work.is_dir():
+        return f"delete it and run its rule again: that makes it anew from {work}, without training"
+    return f"fetch it again (`dvc checkout {folder / file}`, or a copy): without {work} its rule would train anew"
+
+
+def parsed(text: bytes, where: str, mend: str) -> dict:
+    """The object that a file or a line holds.
+
+    Raises:
+        InputError: it is not UTF-8, not JSON, or no object that holds something.
+    """
+    try:
+        found = json.loads(text.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise InputError(f"{where}: not UTF-8 text ({error.reason} at byte {error.start}); {mend}") from None
+    except ValueError as error:
+        raise InputError(f"{where}: not JSON ({error}); {mend}") from None
+    if not isinstance(found, dict) or not found:
+        raise InputError(f"{where}: expected an object with keys, found {text.decode().strip()[:40]}; {mend}")
+    return found
+
+
+def objects(path: Path, mend: str, queries: Collection[int] | None = None) -> Iterator[dict]:
     """The objects of the lines of a file; without those that begin with the number of another query."""
-    with open(path, encoding="utf-8") as file:
+    with open(path, "rb") as file:
         for number, line in enumerate(file, start=1):
             if queries is not None and (told := IDX.search(line, 0, BEGINNING)) and int(told[1]) not in queries:
                 continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise InputError(
-                    f"{path}, line {number}: not JSON ({error}); delete it and run its rule again"
-                ) from None
-            yield row
+            yield parsed(line, f"{path}, line {number}", mend)
 
 
-def _all_objects(path: Path) -> list[dict]:
+def _all_objects(path: Path, mend: str) -> list[dict]:
     """The objects of all lines of a file. They are read as one list, since the objects of a list share their keys,
     which are half of what short lines take of memory."""
     lines = path.read_bytes().splitlines()
     if all(line.startswith(b"{") and line.endswith(b"}") for line in lines):
         with contextlib.suppress(ValueError):
             rows = json.loads(b"[" + b",".join(lines) + b"]")
-            if len(rows) == len(lines):
+            if len(rows) == len(lines) and all(rows):
                 return rows
-    return list(_objects(path))  # names the line
+    return list(objects(path, mend))  # names the line

@@ -69,6 +69,8 @@ def rows(study: Study, results: Results, case: int) -> list[dict]:
     nothing = dict.fromkeys(FIELDS) | {"case": case, "split": split}
     if split is None:
         return [nothing | {"note": "No plans on queries whose constraints are known"}]
+    if not results.queries(split).is_file():
+        return [nothing | {"note": f"No case: the queries of the {split} split are missing (data/{split}.jsonl)"}]
     queries = {query.idx: query for query in load_queries(results.queries(split))}
     chosen = choose(verdicts, queries)
     if len(chosen) < case:

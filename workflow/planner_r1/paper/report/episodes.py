@@ -6,16 +6,14 @@ parsed, and only the lines that are shown are read.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner_r1.errors import InputError
 from planner_r1.evaluator import evaluate
 from planner_r1.paper.report import dialogue
-from planner_r1.paper.results import evaluation_folder
+from planner_r1.paper.results import evaluation_folder, mending, parsed
 from planner_r1.plan import parse_answer, to_official
 from planner_r1.queries import LEVELS, Query, load_queries
 from planner_r1.sandbox.store import Store
@@ -38,6 +36,7 @@ class Source:
     name: what it shows, such as "validation during training"
     split: of its queries
     path: of a run or an evaluated checkpoint
+    mend: how a broken one is made whole
     """
 
     name: str
@@ -47,6 +46,7 @@ class Source:
     regime: str
     seed: int
     is_run: bool
+    mend: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,15 +71,16 @@ def sources(study: Study, folder: Path) -> list[Source]:
 
 def _of_seed(study: Study, folder: Path, model: str, regime: str, seed: int) -> list[Source]:
     runs = [run for run in study.runs if (run.model, run.regime, run.seed) == (model, regime, seed)]
-    found = [
-        Source(VALIDATION, "validation", folder / f"runs/{run.name}/validation.jsonl", model, regime, seed, True)
-        for run in runs
-    ]
+    files = [(VALIDATION, "validation", f"runs/{run.name}/validation.jsonl", True) for run in runs]
     for checkpoint in study.checkpoints:
         if (checkpoint.model, checkpoint.regime, checkpoint.seed) == (model, regime, seed):
             for split in study.splits:
-                path = folder / evaluation_folder(checkpoint, split) / "trajectories.jsonl"
-                found.append(Source(f"evaluation on the {split} split", split, path, model, regime, seed, False))
+                file = f"{evaluation_folder(checkpoint, split)}/trajectories.jsonl"
+                files.append((f"evaluation on the {split} split", split, file, False))
+    found = [
+        Source(name, split, folder / file, model, regime, seed, is_run, mending(folder, file))
+        for name, split, file, is_run in files
+    ]
     return [source for source in found if source.path.is_file()]
 
 
@@ -111,7 +112,7 @@ def _places(source: Source) -> Iterator[Place]:
         for line in file:
             named = {key: int(value) for key, value in reversed(_NAMED.findall(line[:_HEAD]))}
             if len(named) < 2:
-                record = _parsed(source, line)
+                record = parsed(line, str(source.path), source.mend)
                 named = {key.encode(): record.get(key) for key in ("step", "idx")}
             yield Place(source, named[b"step"], named[b"idx"], offset)
             offset += len(line)
@@ -121,14 +122,7 @@ def read(place: Place) -> dict:
     """The episode of a place."""
     with open(place.source.path, "rb") as file:
         file.seek(place.offset)
-        return _parsed(place.source, file.readline())
-
-
-def _parsed(source: Source, line: bytes) -> dict:
-    try:
-        return json.loads(line)
-    except ValueError as error:
-        raise InputError(f"{source.path}: a line is not JSON ({error}); delete it and run its rule again") from None
+        return parsed(file.readline(), f"{place.source.path}, step {place.step}, query {place.idx}", place.source.mend)
 
 
 class Episodes:

@@ -15,6 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from planner_r1.errors import InputError
+from planner_r1.paper.forms import check_files
+from planner_r1.paper.report.inputs import reads
+from planner_r1.study import Study
 
 NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
 KERNEL = "planner-r1-report"
@@ -57,6 +60,8 @@ def write_report(config: str | Path, folder: str | Path, out: str | Path) -> Non
         except PapermillExecutionError as error:
             if error.ename == InputError.__name__:
                 raise InputError(error.evalue) from None
+            study = Study.load(str(config))
+            check_files(study, Path(folder), reads(study))  # names the file whose fault it is
             raise
         exporter = HTMLExporter(template_name="page", extra_template_basedirs=[str(NOTEBOOKS)])
         page, _ = exporter.from_notebook_node(notebook)
