@@ -77,7 +77,8 @@ class Files:
         for checkpoint in self.study.suite_checkpoints:
             folder = suite_folder(checkpoint, "tau_bench")
             place = {key: getattr(checkpoint, key) for key in ("model", "regime", "seed", "step")}
-            self.write(f"{folder}/metrics.json", json.dumps(place | {"suite": "tau_bench"}))
+            counted = {"metrics": {metric: {"items": items} for metric in metrics}}
+            self.write(f"{folder}/metrics.json", json.dumps(place | counted | {"suite": "tau_bench"}))
             rows = [
                 {"metric": metric, "item": item, "repeat": 0, "value": value(checkpoint, metric, item)}
                 for metric in metrics
@@ -121,6 +122,19 @@ def test_a_gain_over_what_does_not_vary_is_the_one_sample_test():
     assert (effect.low, effect.high) == pytest.approx((interval.low, interval.high))
 
 
+def test_seeds_that_come_out_alike_tell_nothing_so_that_the_queries_are_what_varies():
+    passing = [range(0, 9), range(1, 10), range(2, 11)]
+    seeds = [{idx: 100.0 * (idx in kept) for idx in range(32)} for kept in passing]
+    effect = gain(seeds, dict.fromkeys(range(32), 0.0))
+    assert (effect.varies, effect.n, effect.value) == ("queries", 32, pytest.approx(100 * 9 / 32))
+    assert effect.low < effect.value < effect.high
+    # by query what the seeds agree on: 7 of 3, 2 of 2, 2 of 1; all 2^11 signs but two are nearer to 0
+    assert effect.p == pytest.approx(2 / 2**11)
+    assert difference(seeds, [dict.fromkeys(range(32), 0.0)] * 2).varies == "queries"
+    seeds[0] = seeds[0] | {31: 100.0}
+    assert gain(seeds, dict.fromkeys(range(32), 0.0)).varies == "seeds"
+
+
 def test_few_items_have_no_interval_and_items_that_agree_follow_the_rule_of_three():
     few = paired([100.0] * 19, 0, "items")
     assert few.value == 100 and few.low is few.high is few.p is None and decide(few, 0, 5) == UNDECIDED
@@ -141,6 +155,8 @@ def test_few_items_have_no_interval_and_items_that_agree_follow_the_rule_of_thre
         (-9, -1, -5, 0, FAILS),
         (-9, 1, -5, 0, UNDECIDED),
         (None, None, 0, 5, UNDECIDED),
+        (9, 9, 0, 5, UNDECIDED),  # all alike
+        (-9, -9, 0, 5, UNDECIDED),
     ],
 )
 def test_the_line_and_what_would_matter_decide(low, high, null, refuted, verdict):
@@ -157,6 +173,12 @@ def test_what_holds_by_its_interval_alone_is_undecided_after_correction():
     assert "corrected" in rows[1]["note"] and rows[4]["note"] == "why"
 
 
+def test_an_interval_without_width_is_none():
+    claim = Claim("c", "s", "w", lambda evidence: None)
+    (told,) = judged([(claim, Outcome(UNDECIDED, "m", Effect(5, 5, 5, None, 2, "seeds")))])
+    assert told["note"] == "no interval: the 2 seeds are alike"
+
+
 # ---- on results -----------------------------------------------------------------------------------------------------
 
 
@@ -169,7 +191,7 @@ def as_the_paper(checkpoint):
 
 def ends_as_the_paper(run, step):
     gone = run.model == "tiny" and (run.regime == "stage3" or (run.regime == "stage2" and run.seed == 0))
-    return 0.0 if gone or not step else 0.5
+    return 0.0 if gone or not step else 0.5 + 0.02 * run.seed
 
 
 def test_results_like_the_papers_bear_its_claims_out(tmp_path):
@@ -195,7 +217,7 @@ def test_results_unlike_the_papers_do_not(tmp_path):
         return noisy(better, checkpoint, 0.01)
 
     def end(run, step):
-        return 0.1 if run.model == "tiny" else 0.6
+        return (0.1 if run.model == "tiny" else 0.6) + 0.02 * run.seed
 
     told = Files(TWO | {"seeds": [0, 1, 2, 3, 4]}, tmp_path).sizes(tiny=10, small=20).evaluated(share, strict=0.7)
     told = told.validated(end).told()
@@ -210,6 +232,28 @@ def test_one_seed_is_tested_over_queries_and_one_run_collapses_undecidedly(tmp_p
     assert (told["dense"]["varies"], told["dense"]["n"], told["dense"]["verdict"]) == ("queries", 100, HOLDS)
     assert told["collapse_stage3"]["verdict"] == UNDECIDED and told["collapse_stage3"]["effect"] == 100
     assert told["peak"]["verdict"] == UNDECIDED and told["peak"]["note"] == "no interval: 1 seed"
+
+
+def test_seeds_and_queries_that_lack_are_said(tmp_path):
+    files = Files(CONFIG | {"models": {"tiny": {"warm_start": {}}}, "seeds": [0, 1]}, tmp_path)
+    files.evaluated(as_the_paper).validated(ends_as_the_paper)
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data/test.jsonl").write_text("{}\n" * 100, encoding="utf-8")
+    whole = {claim: row["tested_on"] for claim, row in files.told().items()}
+    assert not any("seeds" in told or "queries" in told for told in whole.values())
+    (tmp_path / validations_file(next(run for run in files.study.runs if run.name.endswith("stage3/seed1")))).unlink()
+    for checkpoint in files.study.checkpoints:
+        path = tmp_path / f"{evaluation_folder(checkpoint, 'test')}/scores.jsonl"
+        if checkpoint.seed == 1:
+            path.unlink()
+        elif checkpoint.regime == "stage3":
+            path.write_text("".join(path.read_text().splitlines(True)[:30]), encoding="utf-8")
+    told = {claim: row["tested_on"] for claim, row in files.told().items()}
+    tiny = "tiny (another model, another world)"
+    assert told["small_beats_base"] == f"{tiny}; tiny/stage1: 1 of 2 seeds"
+    assert told["collapse_stage3"] == f"{tiny}; tiny/stage3: 1 of 2 seeds"
+    lacking = ("tiny/stage1: 1 of 2 seeds", "tiny/stage3: 1 of 2 seeds", "tiny/stage3: 30 of 100 queries")
+    assert told["dense"] == "; ".join((tiny, *lacking)) and told["holes"] == "; ".join(("tiny", *lacking))
 
 
 def test_models_are_small_and_large_by_their_weights(tmp_path):
@@ -260,8 +304,25 @@ def test_other_skills_are_unharmed_harmed_or_unknown(tmp_path):
     worse = told(lambda item: float(item % 6 == 0))
     assert worse["verdict"] == FAILS and worse["effect"] == pytest.approx(-100 / 3)
     assert told(lambda item: 0.0, items=10)["note"] == "fewer than 20 items"
+    assert "fails where one that is not has fallen" in worse["test"]
     up_and_down = told(lambda item: float(item % 2))
     assert up_and_down["verdict"] == UNDECIDED and up_and_down["effect"] == 0
+
+
+def test_suites_whose_scores_are_cut_say_so(tmp_path):
+    config = CONFIG | {"models": {"tiny": {"warm_start": {}}}, "suites": SUITES, "seeds": [0]}
+    files = Files(config, tmp_path).asked(lambda checkpoint, metric, item: float(item % 2))
+    trained = next(c for c in files.study.suite_checkpoints if c.regime == "stage1")
+    path = tmp_path / f"{suite_folder(trained, 'tau_bench')}/scores.jsonl"
+    path.write_text("".join(path.read_text().splitlines(True)[:40]), encoding="utf-8")
+    told = files.told()["small_unharmed"]
+    assert told["tested_on"].endswith("; tiny/stage1, tau_bench: scores of 40 of 60 items") and told["n"] == 40
+    path.write_text("", encoding="utf-8")
+    told = files.told()["small_unharmed"]
+    assert told["verdict"] == NOT_RUN and "tiny/stage1, tau_bench: scores of 0 of 60 items" in told["note"]
+    assert "not put" not in told["note"]
+    path.unlink()
+    assert "not put" in files.told()["small_unharmed"]["note"]
 
 
 def test_the_rise_of_tau_bench_is_a_slope(tmp_path):

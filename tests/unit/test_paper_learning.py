@@ -43,6 +43,9 @@ def test_the_summary_tells_a_rise_from_no_rise():
     text = learning.markdown(list(entries.values()), "made up")
     assert "tiny, stage1, validation final pass: rises (+0.400" in text
     assert "tiny, stage3, validation final pass: no clear rise" in text
+    assert text.count("| tiny | stage1 | mean of 3 |") == 2
+    alone = learning.learning([(run, episodes) for run, episodes in runs if run.seed == 0])
+    assert "mean of" not in learning.markdown(alone, "made up")  # the seed's own row says it
 
 
 def test_a_run_without_two_validations_is_named():

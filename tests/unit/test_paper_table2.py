@@ -127,6 +127,20 @@ def test_what_is_missing_or_does_not_compare_is_named(tmp_path):
     assert any("not comparable" in line for line in shown)
 
 
+def test_means_without_a_test_say_why(tmp_path):
+    made = Study.from_config(CONFIG | {"seeds": [0], "suites": {"tau_bench": SOURCE, "multi_if": SOURCE}})
+    results = [result(c, suite, {}) for c in made.suite_checkpoints for suite in made.suites]
+    emptied = [
+        table2.Result(r.metrics, [] if r.place[1] == "tau_bench" and r.place[0].regime == "stage1" else r.scores)
+        for r in results
+    ]
+    rows = ours(render(made, emptied, tmp_path))
+    row = rows["stage1"]
+    assert row["tau_pass1"] == "50.0" and row["tau_pass1_p"] == "" and row["mif_turn1_p"] != ""
+    assert f"tau_bench, seed 0: scores of 0 of {ITEMS} items; tau_bench: no test, as no item has" in row["missing"]
+    assert "scores" not in rows["stage3"]["missing"] and "scores" not in rows["base"]["missing"]
+
+
 def test_a_study_asks_only_the_checkpoints_it_names():
     everything = [c.name for c in study().checkpoints]
     assert [c.name for c in study().suite_checkpoints] == everything  # the last steps are all there are

@@ -85,6 +85,8 @@ def test_five_runs_against_five_are_welch_as_scipy_has_it():
         (0.2, 0.9, REPRODUCED),  # surely off, by what matters to nobody
         (0.2, 1.1, NOT_REPRODUCED),
         (0, 0, REPRODUCED),
+        (0.1, 0.9, REPRODUCED),
+        (0.1, 1.5, NOT_REPRODUCED),
     ],
 )
 def test_the_interval_decides(low, high, verdict):
@@ -195,6 +197,8 @@ def test_of_the_official_test_set_the_delivery_is_known_and_the_rest_needs_the_l
     assert of(rows, "stage3")["verdict"] == NOT_REPRODUCED
     assert of(rows, "stage2")["reason"] == "qwen3-8b is not trained under stage2 here"
     assert of(rows, model="qwen3-32b")["verdict"] == NOT_COMPARABLE
+    page = reproduction.markdown(rows, "What reproduces")
+    assert page.count(reproduction.HAND_IN) == 1 and "planner-r1 submission" in page
     assert of(rows, "base", model="gpt-5")["verdict"] == NOT_RUN
 
 
@@ -236,6 +240,26 @@ def test_a_curriculum_of_other_lengths_is_another(tmp_path):
     config = changed(regimes={"curriculum": phases})
     told = of(reproduced(config, tmp_path, evaluated(config)), "curriculum")
     assert told["verdict"] == NOT_COMPARABLE and told["reason"] == "other phases"
+
+
+@pytest.mark.parametrize("config", [OFFICIAL, {**CONFIG, "models": {"tiny": {"warm_start": {}}}}])
+def test_without_results_every_number_is_not_run(config, tmp_path):
+    rows = [r for r in reproduced(config, tmp_path, []) if r["part"] != "claim"]
+    assert {r["verdict"] for r in rows} == {NOT_RUN} and all(r["reason"] for r in rows)
+    assert reproduction.HAND_IN not in reproduction.markdown(rows, "What reproduces")
+
+
+def test_only_what_has_something_of_ours_beside_it_is_not_comparable(tmp_path):
+    made = {**CONFIG, "models": {"tiny": {"warm_start": {}}}, "seeds": [0]}
+    found = [metrics(c) for c in Study.from_config(made).checkpoints if c.regime != "stage3"]
+    peak = dict.fromkeys(headline.FIELDS, "") | {"quantity": "final_pass_peak", "model": "tiny", "ours": 50.0, "n": 1}
+    empty = peak | {"quantity": "collapsed_runs_stage3", "ours": ""}
+    rows = reproduced(made, tmp_path, found, headline_rows=[peak, empty])
+    assert of(rows, "base")["verdict"] == of(rows)["verdict"] == NOT_COMPARABLE
+    assert (of(rows, "stage3")["verdict"], of(rows, "stage3")["reason"]) == (NOT_RUN, "no results")
+    assert "another model (tiny)" in of(rows, "", "final pass peak", part=HEADLINE)["reason"]
+    for quantity in ("collapsed runs stage3", "flops to 90pct of 32b peak"):
+        assert of(rows, "", quantity, part=HEADLINE)["verdict"] == NOT_RUN
 
 
 def test_a_made_up_world_is_judged_by_claims_alone(tmp_path):

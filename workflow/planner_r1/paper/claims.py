@@ -1,10 +1,11 @@
 """What the paper says in words, put to the test on a study's own results.
 
 Every claim is an effect (a difference in points, a ratio, a share of runs) with a 95% interval and a line to cross. It
-*holds* where the whole interval lies beyond the line, and the p-value against the line, after Holm's correction for all
-claims tested, is below 0.05. It *does not hold* where the whole interval lies below what would matter. Else it is
-*undecided*: also where one run on either side leaves nothing to judge by, or there are fewer than 20 queries or items.
-What varies in the test, seeds or queries, is said with each (see `effects`).
+*holds* where the whole interval lies beyond the line, and the p-value against the line, where the test has one, is
+below 0.05 after Holm's correction for all claims tested. It *does not hold* where the whole interval lies below what
+would matter. Else it is *undecided*: also where one run, or seeds that are all alike, leave nothing to judge by, or
+there are fewer than 20 queries or items. What varies in the test, seeds or queries, is said with each (see `effects`),
+and so is what its results lack: seeds, queries, items.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from planner_r1.study import BASE_REGIME, Study
 
 MARGIN = 5.0  # points: a smaller difference is of no account
 SIMILAR = 10.0  # points: the room that "about as well" leaves, a quarter of what dense reward gains in the paper
+BOTH = (SMALL, LARGE)
 SUITES = "Abstract; Table 2"
 FIELDS = ("claim", "statement", "where", "tested_on", "effect", "unit", "low", "high", "n", "varies", "p", "p_holm")
 FIELDS += ("verdict", "test", "note")
@@ -86,9 +88,14 @@ def _compare(evidence: Evidence, first: str, second: str, null: float, refuted: 
         return Outcome(NOT_RUN, note=reason)
     step, effects = _between(evidence, evidence.roles[SMALL], first, second, null)
     if not effects:
-        return Outcome(NOT_RUN, evidence.named(SMALL), note=f"{first} and {second} were not evaluated at the same step")
+        return Outcome(NOT_RUN, evidence.named(SMALL), note=f"no step at which {first} and {second} have scores")
     test = f"final pass on {evidence.split}, {first} less {second} at step {step}; {means}"
-    return Outcome(decide(effects[0], null, refuted), evidence.named(SMALL), effects[0], test=test)
+    lacking = _lacking(evidence, evidence.roles[SMALL], (first, second), step)
+    return Outcome(decide(effects[0], null, refuted), evidence.tested_on([SMALL], lacking), effects[0], test=test)
+
+
+def _lacking(evidence: Evidence, model: str, regimes: Sequence[str], step: int) -> list[str]:
+    return [told for regime in regimes for told in evidence.lacking(model, regime, step)]
 
 
 def _between(evidence: Evidence, model: str, first: str, second: str, *nulls: float) -> tuple[int, list[Effect]]:
@@ -114,11 +121,13 @@ def _robust(evidence: Evidence) -> Outcome:
     stages = ("stage1", "stage2", "stage3")
     if reason := _missing(evidence, [LARGE], stages):
         return Outcome(NOT_RUN, note=reason)
-    pairs, verdicts, ps = {}, [], []
+    model = evidence.roles[LARGE]
+    pairs, verdicts, ps, lacking = {}, [], [], []
     for pair in combinations(stages, 2):
-        step, both = _between(evidence, evidence.roles[LARGE], *pair, -SIMILAR, SIMILAR)
+        step, both = _between(evidence, model, *pair, -SIMILAR, SIMILAR)
         if not both:
-            return Outcome(NOT_RUN, evidence.named(LARGE), note=f"{' and '.join(pair)}: not evaluated at the same step")
+            return Outcome(NOT_RUN, evidence.named(LARGE), note=f"no step at which {' and '.join(pair)} have scores")
+        lacking += _lacking(evidence, model, pair, step)
         pairs[f"{pair[0]} less {pair[1]} at step {step}"] = both[0]
         ps += [effect.p for effect in both if effect.p is not None]
         verdicts.append(_similar(both[0]))
@@ -126,7 +135,7 @@ def _robust(evidence: Evidence) -> Outcome:
     effect = replace(pairs[furthest], p=max(ps, default=None))
     test = f"final pass on {evidence.split}, {furthest}, the pair furthest apart; holds where all three are "
     test += f"within ±{SIMILAR:g} points, fails where one is beyond"
-    return Outcome(all_hold(verdicts), evidence.named(LARGE), effect, test=test)
+    return Outcome(all_hold(verdicts), evidence.tested_on([LARGE], lacking), effect, test=test)
 
 
 def _similar(effect: Effect) -> str:
@@ -147,12 +156,13 @@ def _collapse(evidence: Evidence, regime: str) -> Outcome | tuple[int, int]:
     return sum(known), len(known)
 
 
-def _collapse_outcome(evidence: Evidence, count: int, n: int, verdict: Callable, test: str) -> Outcome:
+def _collapse_outcome(evidence: Evidence, regime: str, count: int, n: int, verdict: Callable, test: str) -> Outcome:
     """With the exact interval of the share of runs, of which either end is a 95% bound by itself."""
     bounds = stats.binomtest(count, n).proportion_ci(2 * LEVEL - 1, method="exact")
     effect = Effect(100 * count / n, 100 * bounds.low, 100 * bounds.high, None, n, "runs")
     test = f"{count} of {n} runs end below 1% final pass in their validations; {test}"
-    return Outcome(verdict(effect), evidence.named(SMALL), effect, "% of runs", test)
+    lacking = evidence.lacking_seeds(evidence.roles[SMALL], regime, n)
+    return Outcome(verdict(effect), evidence.tested_on([SMALL], lacking), effect, "% of runs", test)
 
 
 def _sparse_collapse(evidence: Evidence) -> Outcome:
@@ -160,7 +170,7 @@ def _sparse_collapse(evidence: Evidence) -> Outcome:
     if isinstance(found, Outcome):
         return found
     test = "holds where the exact 95% bound says more than half do, fails where it says fewer"
-    return _collapse_outcome(evidence, *found, lambda effect: decide(effect, 50, 50), test)
+    return _collapse_outcome(evidence, "stage3", *found, lambda effect: decide(effect, 50, 50), test)
 
 
 def _middle_collapse(evidence: Evidence) -> Outcome:
@@ -169,13 +179,19 @@ def _middle_collapse(evidence: Evidence) -> Outcome:
         return found
     test = "holds where any does, fails where none does and the exact 95% bound excludes the paper's 60%"
     verdict = lambda effect: HOLDS if effect.value else decide(effect, 100, 60)  # noqa: E731
-    return _collapse_outcome(evidence, *found, verdict, test)
+    return _collapse_outcome(evidence, "stage2", *found, verdict, test)
+
+
+def _on_validations_of_both(evidence: Evidence) -> str:
+    regime = compared_regime(evidence.study)
+    lacking = [told for role in BOTH for told in evidence.lacking_validations(evidence.roles[role], regime)]
+    return evidence.tested_on(BOTH, lacking)
 
 
 def _cheaper(evidence: Evidence) -> Outcome:
-    if reason := _missing(evidence, [SMALL, LARGE]):
+    if reason := _missing(evidence, BOTH):
         return Outcome(NOT_RUN, note=reason)
-    tested_on = f"{evidence.named(SMALL)} against {evidence.named(LARGE)}"
+    tested_on = _on_validations_of_both(evidence)
     table = evidence.results.table("headline") or ()
     ours = [row for row in table if row["quantity"] == "compute_efficiency_ratio" and row["ours"]]
     if not ours:
@@ -190,10 +206,10 @@ def _cheaper(evidence: Evidence) -> Outcome:
 
 def _peak(evidence: Evidence) -> Outcome:
     """The peaks of the two mean curves, with a bootstrap over seeds in which both are found anew."""
-    if reason := _missing(evidence, [SMALL, LARGE]):
+    if reason := _missing(evidence, BOTH):
         return Outcome(NOT_RUN, note=reason)
-    both = [evidence.courses.get(evidence.roles[role]) for role in (SMALL, LARGE)]
-    tested_on = f"{evidence.named(SMALL)} against {evidence.named(LARGE)}"
+    both = [evidence.courses.get(evidence.roles[role]) for role in BOTH]
+    tested_on = _on_validations_of_both(evidence)
     if None in both or None in (peaks := [course.peak() for course in both]):
         return Outcome(NOT_RUN, tested_on, note="no validations of both models")
     low = high = p = None
@@ -230,10 +246,12 @@ def _beats(evidence: Evidence, role: str, other: str, what: str) -> Outcome:
     model, base = evidence.roles[role], evidence.passes(other, BASE_REGIME, 0)
     steps = evidence.steps(model, regime)
     if not (steps and base):
-        return Outcome(NOT_RUN, evidence.named(role), note=f"not evaluated, or {what} is not")
+        return Outcome(NOT_RUN, evidence.named(role), note=f"no scores of it or of {what}")
     effect = gain(evidence.passes(model, regime, max(steps)), base[0])
+    lacking = evidence.lacking(model, regime, max(steps)) + evidence.lacking(other, BASE_REGIME, 0)
     test = f"final pass on {evidence.split}, {regime} at step {max(steps)} less {what}; holds above 0, fails below "
-    return Outcome(decide(effect, 0, MARGIN), evidence.named(role), effect, test=f"{test}{MARGIN:g} points")
+    test += f"{MARGIN:g} points"
+    return Outcome(decide(effect, 0, MARGIN), evidence.tested_on([role], lacking), effect, test=test)
 
 
 def _suite_regime(evidence: Evidence, model: str) -> str | None:
@@ -243,10 +261,16 @@ def _suite_regime(evidence: Evidence, model: str) -> str | None:
     return favoured if favoured in asked else next(iter(asked), None)
 
 
-def _suite(evidence: Evidence, model: str, regime: str, step: int, suite: str) -> list[table2.Result]:
-    """The results of a suite of the seeds that have any."""
+def _suite(
+    evidence: Evidence, model: str, regime: str, step: int, suite: str, lacking: list[str]
+) -> list[table2.Result]:
+    """The results of a suite of the seeds that have any; what they lack goes to `lacking`."""
     places = [c for c in evidence.study.suite_checkpoints if (c.model, c.regime, c.step) == (model, regime, step)]
-    return [table2.Result(*read) for place in places if (read := evidence.results.suite(place, suite))]
+    found = [table2.Result(*read) for place in places if (read := evidence.results.suite(place, suite))]
+    told = [f"{len(found)} of {len(places)} seeds"] * (len(found) < len(places))
+    told += [result.lacking for result in found if result.lacking]
+    lacking += [f"{model}/{regime}, {suite}: {what}" for what in told]
+    return found
 
 
 def _suites(evidence: Evidence, role: str) -> Outcome:
@@ -254,23 +278,28 @@ def _suites(evidence: Evidence, role: str) -> Outcome:
     if reason := _missing(evidence, [role]):
         return Outcome(NOT_RUN, note=reason)
     model = evidence.roles[role]
-    regime, gaps = _suite_regime(evidence, model), {}
+    regime, gaps, lacking, put = _suite_regime(evidence, model), {}, [], False
     step = max((c.step for c in evidence.study.suite_checkpoints if (c.model, c.regime) == (model, regime)), default=0)
     for suite in evidence.study.suites if step else ():
-        base, trained = _suite(evidence, model, BASE_REGIME, 0, suite), _suite(evidence, model, regime, step, suite)
+        base, trained = (_suite(evidence, model, *at, suite, lacking) for at in ((BASE_REGIME, 0), (regime, step)))
+        put |= bool(base and trained)
         for key, of_suite, heading in table2.COLUMNS:
             if of_suite == suite and base and trained:
                 of_metric = table2.differences(key, trained, base[0])
                 gaps |= {heading: [100 * gap for gap in of_metric]} if of_metric else {}
     if not gaps:
-        return Outcome(NOT_RUN, evidence.named(role), note="the suites were not put to it and to the untrained model")
+        why = "the suites were not put to it and to the untrained model"
+        if put:
+            why = f"no item that it and the untrained model have scores of ({'; '.join(lacking)})"
+        return Outcome(NOT_RUN, evidence.named(role), note=why)
     effects = {heading: paired(of_metric, -MARGIN, "items") for heading, of_metric in gaps.items()}
     worst = min(effects, key=lambda heading: -np.inf if effects[heading].low is None else effects[heading].low)
     p = max((effect.p for effect in effects.values() if effect.p is not None), default=None)
     test = f"{regime} at step {step} less the untrained model, by item; {worst}, the worst of {len(effects)} metrics; "
-    test += f"holds where all are above -{MARGIN:g} points, fails where one is not and falls, after Holm's correction"
-    verdict = _none_falls(gaps, effects)
-    return Outcome(verdict, evidence.named(role), replace(effects[worst], p=p), test=test)
+    test += f"holds where all are above -{MARGIN:g} points, fails where one that is not has fallen "
+    test += "(p below 0.05 after Holm's correction for the metrics)"
+    on = evidence.tested_on([role], lacking)
+    return Outcome(_none_falls(gaps, effects), on, replace(effects[worst], p=p), test=test)
 
 
 def _none_falls(gaps: Mapping[str, list[float]], effects: Mapping[str, Effect]) -> str:
@@ -294,10 +323,10 @@ def _tau_rises(evidence: Evidence) -> Outcome:
         for c in evidence.study.suite_checkpoints
         if c.model == model and c.regime in (BASE_REGIME, regime)
     }
-    by_step = {}
+    by_step, lacking = {}, []
     for step in sorted(asked):
-        scores = [row for result in _suite(evidence, model, asked[step], step, "tau_bench") for row in result.scores]
-        if scores:
+        found = _suite(evidence, model, asked[step], step, "tau_bench", lacking)
+        if scores := [row for result in found for row in result.scores]:
             by_step[step] = table2.by_item("tau_pass1", scores)
     if len(by_step) < 3:
         return Outcome(NOT_RUN, evidence.named(SMALL), note="fewer than two trained steps beside the untrained model")
@@ -306,7 +335,8 @@ def _tau_rises(evidence: Evidence) -> Outcome:
     if not (effect := paired(slopes, 0, "items")):
         return Outcome(NOT_RUN, evidence.named(SMALL), note="no item was answered at every step")
     test = f"slope of pass@1 under {regime} over steps {', '.join(map(str, by_step))}, mean over items; holds above 0, "
-    return Outcome(decide(effect, 0, 0), evidence.named(SMALL), effect, "points a 1,000 steps", f"{test}fails below 0")
+    on = evidence.tested_on([SMALL], lacking)
+    return Outcome(decide(effect, 0, 0), on, effect, "points a 1,000 steps", f"{test}fails below 0")
 
 
 def _slope(values: Mapping[int, float]) -> float:
@@ -323,7 +353,9 @@ def _holes(evidence: Evidence) -> Outcome:
     effect = paired([strict[idx] - official[idx] for idx in official], -MARGIN, "queries")
     test = f"final pass on {evidence.split} under the strict profile less that under the official one, mean of "
     test += f"{len(final)} trained checkpoints; holds above -{MARGIN:g} points, fails below 0"
-    return Outcome(decide(effect, -MARGIN, 0), ", ".join(dict.fromkeys(c.model for c in final)), effect, test=test)
+    lacking = [told for c in final for told in evidence.lacking(c.model, c.regime, c.step)]
+    on = "; ".join([", ".join(dict.fromkeys(c.model for c in final)), *dict.fromkeys(lacking)])
+    return Outcome(decide(effect, -MARGIN, 0), on, effect, test=test)
 
 
 CLAIMS = (
@@ -371,6 +403,8 @@ def judged(outcomes: Sequence[tuple[Claim, Outcome]]) -> list[dict]:
 
 
 def _why_undecided(effect: Effect) -> str:
+    if effect.low is not None and effect.low == effect.high:
+        return f"no interval: the {effect.n} {effect.varies} are alike"
     if effect.low is not None and effect.high is not None:
         return "the interval leaves it open"
     if effect.varies in ("queries", "items"):

@@ -1,11 +1,13 @@
 """Every number that the paper prints, beside ours, and whether it is reproduced.
 
 A number is compared only where model, world (the official database), split (the official test set), regime, phases and
-steps are the paper's, and no setting that learning depends on is another; else it is `not comparable`, or `not run`.
+steps are the paper's, and no setting that learning depends on is another; else it is `not comparable`, or, where the
+study has nothing that could stand beside it, `not run`.
 
-The 95% interval of the difference decides. It includes 0 and lies within the margin: `reproduced`. It excludes 0, and
-by more than a tenth of the margin: `not reproduced`. It includes 0 but reaches beyond the margin: `undecided`, since
-with too few seeds anything would agree. The interval is found as fits what the paper prints:
+The 95% interval of the difference decides. It includes 0 and lies within the margin, or lies within a tenth of the
+margin, wherever 0 is: `reproduced`. It excludes 0 and reaches beyond a tenth of the margin: `not reproduced`. It
+includes 0 but reaches beyond the margin: `undecided`, since with too few seeds anything would agree. The interval is
+found as fits what the paper prints:
 
 - a mean and a half-width: Welch's, from both sides' means and half-widths, the paper's over five runs (also where it
   does not say how many). One run of ours counts as a sixth of the paper's.
@@ -19,12 +21,12 @@ with too few seeds anything would agree. The interval is found as fits what the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scipy import stats
 
-from planner_r1.paper.evidence import PAPERS
+from planner_r1.paper.evidence import PAPERS, count_queries
 from planner_r1.paper.reference import SEEDS, reference, training_listing
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import LEVEL, Difference, Summary, proportions, welch
@@ -37,10 +39,11 @@ TABLE1, TABLE2, HEADLINE = "table 1", "table 2", "headline"
 # Points that a difference may lie within, by part; of a headline figure that is no percentage, a share of it.
 MARGINS = {TABLE1: 10.0, TABLE2: 5.0}
 SHARE = 0.2
-SPARE = 0.1  # of the margin: what is surely less than that is of no account, though it be surely there
+SPARE = 0.1  # of the margin: an interval that lies within it counts as no difference, though it may exclude 0
 TEST_QUERIES = 1_000  # of the official test split
 RUNS = "of 5 runs"
 FIGURES = "figure against figure"
+LEADERBOARD = "constraints hidden: needs the leaderboard"
 METRICS = table1.COLUMNS[:6]  # the paper's six
 FIELDS = ("part", "where", "quantity", "model", "regime", "steps", "unit", "paper", "paper_ci", "ours", "low", "high")
 FIELDS += ("n", "varies", "difference", "difference_low", "difference_high", "test", "p", "p_holm", "verdict", "reason")
@@ -73,8 +76,8 @@ class Number:
 
 @dataclass(frozen=True)
 class Own:
-    """What this study has beside it: a value with its interval over n seeds, or why there is none, and what stands
-    against comparing it."""
+    """What this study has beside it: a value with its interval over n seeds, and what stands against comparing it; or
+    `absent`, why it has nothing."""
 
     value: float | None = None
     low: float | None = None
@@ -88,7 +91,8 @@ class Own:
 
 
 def judge(difference: Difference, margin: float) -> str:
-    """The verdict on a number, from the interval of the difference."""
+    """The verdict on a number, from the interval of the difference; one wholly within a tenth of the margin counts as
+    no difference, whether or not it includes 0."""
     low, high = difference.low, difference.high
     if low <= 0 <= high:
         return REPRODUCED if -margin <= low and high <= margin else UNDECIDED
@@ -147,9 +151,11 @@ def row(printed: Number, own: Own) -> dict:
     cells |= {"paper": printed.value, "paper_ci": printed.ci, "verdict": NOT_RUN, "reason": own.absent}
     if own.value is not None:
         cells |= {"ours": own.value, "low": own.low, "high": own.high, "n": own.n, "varies": "seeds"}
+    if own.absent:
+        return dict.fromkeys(FIELDS) | cells
     if own.obstacles:
         cells |= {"verdict": NOT_COMPARABLE, "reason": ", ".join(own.obstacles)}
-    elif own.value is not None:
+    else:
         found, test = difference(printed, own)
         ends = {"difference": found.mean, "difference_low": found.low, "difference_high": found.high}
         if printed.unit == RUNS:
@@ -211,8 +217,9 @@ def model_obstacles(study: Study, model: str) -> Iterator[str]:
         yield f"another model ({model} made here)"
 
 
-def unlike(study: Study, model: str, regime: str) -> Own:
-    """What to say of a row whose model or regime this study has not."""
+def unlike(study: Study, model: str, regime: str, ran: Collection[tuple[str, str]]) -> Own:
+    """What to say of a row whose model or regime this study has not; `ran`: the models and regimes that it has results
+    of."""
     others = [other for other in study.trainable if regime == BASE_REGIME or regime in study.regimes_of(other)]
     if model in study.models:
         return Own(absent=f"{model} is not trained under {regime} here")
@@ -220,7 +227,10 @@ def unlike(study: Study, model: str, regime: str) -> Own:
         return Own(absent=f"{model} is not in this study")
     if not others:
         return Own(absent=f"nothing is trained under {regime}")
-    return Own(obstacles=(f"another model ({', '.join(others)})", *world_obstacles(study)))
+    found = [other for other in others if (other, regime) in ran]
+    if not found:
+        return Own(absent="no results")
+    return Own(obstacles=(f"another model ({', '.join(found)})", *world_obstacles(study)))
 
 
 # ---- Table 1 --------------------------------------------------------------------------------------------------------
@@ -230,6 +240,7 @@ def of_table1(study: Study, results: Results) -> list[dict]:
     """A row for each number of the paper's Table 1."""
     own = [found for found in results.table("table1") or () if found["source"] == table1.OURS]
     whole = _is_official_test(study, results)
+    ran = {(found["model"], found["regime"]) for found in own if found["n"] != "0"}
     rows = []
     for printed in reference("table1"):
         model, regime = printed["model"], printed["regime"]
@@ -238,17 +249,13 @@ def of_table1(study: Study, results: Results) -> list[dict]:
             ci = float(printed[f"{key}_ci"]) if printed[f"{key}_ci"] else None
             where = f"Table 1, {printed['method']}"
             number = Number(TABLE1, where, heading, model, regime, printed["steps"], float(printed[key]), ci)
-            rows.append(row(number, _best(study, number, key, alike, whole) or unlike(study, model, regime)))
+            rows.append(row(number, _best(study, number, key, alike, whole) or unlike(study, model, regime, ran)))
     return rows
 
 
 def _is_official_test(study: Study, results: Results) -> bool:
     """Whether the study's test split is the official one: the official database, and as many queries."""
-    path = results.queries("test")
-    if not (study.official and path.is_file()):
-        return False
-    with open(path, encoding="utf-8") as file:
-        return sum(1 for _ in file) == TEST_QUERIES
+    return study.official and count_queries(results, "test") == TEST_QUERIES
 
 
 def _best(study: Study, number: Number, key: str, alike: Sequence[Mapping[str, str]], whole: bool) -> Own | None:
@@ -271,10 +278,9 @@ def _of_table1(study: Study, number: Number, key: str, ours: Mapping[str, str], 
         if ours["steps"] != number.steps:
             obstacles.append(f"another step ({ours['steps']})")
     if ours[key] == "":
-        hidden = table1.HIDDEN in ours["missing"]
-        if not hidden or obstacles:
+        if table1.HIDDEN not in ours["missing"]:
             return Own(obstacles=tuple(obstacles), absent="not evaluated")
-        return Own(obstacles=("constraints hidden: needs the leaderboard",))
+        return Own(obstacles=tuple(obstacles) or (LEADERBOARD,))
     return _own(ours, key, obstacles)
 
 
@@ -301,18 +307,25 @@ def of_table2(study: Study, results: Results) -> list[dict]:
             value, ci = float(printed[key]), float(printed[f"{key}_ci"])
             where = f"Table 2, {printed['method']}"
             number = Number(TABLE2, where, heading, *place, printed["steps"], value, ci)
-            rows.append(row(number, _of_table2(study, number, suite, key, same, bool(alike))))
+            ran = {(found["model"], found["regime"]) for found in own if found[key] != ""}
+            rows.append(row(number, _of_table2(study, number, suite, key, same, bool(alike), ran)))
     return rows
 
 
 def _of_table2(
-    study: Study, number: Number, suite: str, key: str, ours: Mapping[str, str] | None, other_steps: bool
+    study: Study,
+    number: Number,
+    suite: str,
+    key: str,
+    ours: Mapping[str, str] | None,
+    other_steps: bool,
+    ran: Collection[tuple[str, str]],
 ) -> Own:
     if suite not in study.suites:
         return Own(absent=f"{suite} is not in this study")
     if ours is None:
         absent = f"the suites were not put to step {number.steps}"
-        return Own(absent=absent) if other_steps else unlike(study, number.model, number.regime)
+        return Own(absent=absent) if other_steps else unlike(study, number.model, number.regime, ran)
     obstacles = list(model_obstacles(study, number.model))
     if number.regime != BASE_REGIME:
         obstacles += [*world_obstacles(study), *training_obstacles(study, number.model, number.regime)]
@@ -328,7 +341,8 @@ def _of_table2(
 
 def of_headline(study: Study, results: Results) -> list[dict]:
     """A row for each headline figure that is a number to reproduce."""
-    own = {(found["quantity"], found["model"]): found for found in results.table("headline") or ()}
+    own = {(found["quantity"], found["model"]): found for found in results.table("headline") or () if found["ours"]}
+    measured = {_family(quantity) for quantity, _ in own}
     rows = []
     for printed in reference("headline"):
         quantity, model = printed["quantity"], printed["model"]
@@ -336,8 +350,13 @@ def of_headline(study: Study, results: Results) -> list[dict]:
             continue
         place = Number(HEADLINE, printed["where"], quantity.replace("_", " "), model, "", "", printed["value"], None)
         number = replace(place, unit=printed["unit"], value=_number(printed["value"]))
-        rows.append(row(number, _of_headline(study, quantity, model, own.get((quantity, model)))))
+        rows.append(row(number, _of_headline(study, quantity, model, own.get((quantity, model)), measured)))
     return rows
+
+
+def _family(quantity: str) -> str:
+    """A quantity without the model in its name."""
+    return quantity.partition("_of_")[0]
 
 
 def _number(text: str) -> float | str:
@@ -348,18 +367,21 @@ def _number(text: str) -> float | str:
         return text
 
 
-def _of_headline(study: Study, quantity: str, model: str, ours: Mapping[str, str] | None) -> Own:
+def _of_headline(
+    study: Study, quantity: str, model: str, ours: Mapping[str, str] | None, measured: Collection[str]
+) -> Own:
+    """`measured`: what this study measured, of any model."""
     if memory.CLAIMS.get(quantity, ("", ""))[1] == memory.NO_CHOICE:
-        return Own(obstacles=(memory.NO_CHOICE.partition(": ")[2],))
+        return Own(absent=memory.NO_CHOICE.partition(": ")[2])
     if quantity.startswith("kv_cache"):
         return Own(absent="a study of memory measures it")
     models = [model] if model in PAPERS else list(PAPERS)
     obstacles = [told for name in models if name in study.models for told in model_obstacles(study, name)]
-    if study.runs and not all(name in study.models for name in models):
-        obstacles.append(f"another model ({', '.join(study.trainable)})")
-    obstacles += world_obstacles(study)
-    if ours is None or ours["ours"] == "":
-        return Own(obstacles=tuple(obstacles), absent="not measured")
+    unlike_papers = not all(name in study.models for name in models)
+    obstacles += [f"another model ({', '.join(study.trainable)})"] * unlike_papers + [*world_obstacles(study)]
+    if ours is None:
+        beside = unlike_papers and _family(quantity) in measured
+        return Own(obstacles=tuple(obstacles)) if beside else Own(absent="not measured")
     if quantity.startswith(OF_TEST_SPLIT):
         obstacles.append("another split (ours: the validations)")
     if quantity.startswith("memory"):

@@ -1,7 +1,8 @@
 """Effects with their intervals, and the verdict on a claim that an effect lies beyond a line.
 
-What varies: the training seeds, where both sides have two or more (Welch's t-test); else the queries or items, which
-both sides answered (paired bootstrap and permutation), which says nothing of how training comes out with other seeds.
+What varies: the training seeds, where both sides have two or more and they do not all come out alike (Welch's t-test);
+else the queries or items, which both sides answered (paired bootstrap and permutation), which says nothing of how
+training comes out with other seeds.
 """
 
 from __future__ import annotations
@@ -38,21 +39,24 @@ class Effect:
 def difference(first: Sequence[Passes], second: Sequence[Passes], null: float = 0.0) -> Effect | None:
     """The mean pass of the first side less that of the second, a side being the passes of each of its seeds.
 
-    Over seeds where both sides have two or more, else over the queries that all have; None where there are none.
+    Over seeds where both sides have two or more and either side's differ, else over the queries that all have; None
+    where there are none.
     """
-    if len(first) > 1 and len(second) > 1:
-        sides = [_summary(fmean(seed.values()) for seed in side) for side in (first, second)]
-        found = welch(*sides, null)
+    by_seed = [[fmean(seed.values()) for seed in side] for side in (first, second)]
+    if len(first) > 1 and len(second) > 1 and any(map(_vary, by_seed)):
+        found = welch(*map(_summary, by_seed), null)
         return Effect(found.mean, found.low, found.high, found.p, min(len(first), len(second)), "seeds")
     means = [over_seeds(side) for side in (first, second)]
     return paired([means[0][idx] - means[1][idx] for idx in means[0] if idx in means[1]], null, "queries")
 
 
 def gain(trained: Sequence[Passes], untrained: Passes) -> Effect | None:
-    """The mean pass of the trained seeds less that of a model that is one and the same for all of them."""
-    if len(trained) < 2:
+    """The mean pass of the trained seeds less that of a model that is one and the same for all of them; over queries
+    where there is one seed or all come out alike."""
+    by_seed = [fmean(seed.values()) - fmean(untrained.values()) for seed in trained]
+    if not _vary(by_seed):
         return difference(trained, [untrained])
-    gains = _summary(fmean(seed.values()) - fmean(untrained.values()) for seed in trained)
+    gains = _summary(by_seed)
     found = welch(gains, Summary(0.0, 0.0, gains.n))  # the one-sample t-test, as the other side does not vary
     return Effect(found.mean, found.low, found.high, found.p, gains.n, "seeds")
 
@@ -79,14 +83,20 @@ def over_seeds(side: Sequence[Passes]) -> Passes:
     return {idx: fmean(seed[idx] for seed in side) for idx in side[0] if all(idx in seed for seed in side)}
 
 
-def _summary(values) -> Summary:
-    values = list(values)
+def _vary(values: Sequence[float]) -> bool:
+    return len(set(values)) > 1
+
+
+def _summary(values: Sequence[float]) -> Summary:
     return Summary(fmean(values), float(np.std(values, ddof=1)), len(values))
 
 
 def decide(effect: Effect, null: float, refuted: float) -> str:
-    """The verdict on a claim that the effect is above `null`; it does not hold where it is surely below `refuted`."""
-    if effect.low is None or effect.high is None:
+    """The verdict on a claim that the effect is above `null`; it does not hold where it is surely below `refuted`.
+
+    An interval without width comes of seeds that are all alike, which say nothing of how others would come out.
+    """
+    if effect.low is None or effect.high is None or effect.low == effect.high:
         return UNDECIDED
     if effect.low > null:
         return HOLDS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,6 +48,11 @@ class Evidence:
         return None
 
     @cached_property
+    def queries(self) -> int | None:
+        """How many queries that split has; None where its file is not there."""
+        return count_queries(self.results, self.split) if self.split else None
+
+    @cached_property
     def verdicts(self) -> dict[Checkpoint, dict[str, Passes]]:
         """Passes of every checkpoint that was evaluated, by profile."""
         found = {}
@@ -76,9 +82,40 @@ class Evidence:
         """The steps at which a regime's checkpoints were evaluated."""
         return {c.step for c in self.verdicts if (c.model, c.regime) == (model, regime)}
 
+    def lacking(self, model: str, regime: str, step: int) -> list[str]:
+        """What the scores at a step lack: seeds of the regime, and queries of the split."""
+        passes = self.passes(model, regime, step)
+        fewest = min(map(len, passes), default=0)
+        cut = passes and self.queries and fewest < self.queries
+        told = [f"{model}/{regime}: {fewest} of {self.queries} queries"] if cut else []
+        return self.lacking_seeds(model, regime, len(passes)) + told
+
+    def lacking_validations(self, model: str, regime: str) -> list[str]:
+        """What the validations of a regime lack: seeds."""
+        have = sum((run.model, run.regime) == (model, regime) for run, _ in self.runs)
+        return self.lacking_seeds(model, regime, have)
+
+    def lacking_seeds(self, model: str, regime: str, have: int) -> list[str]:
+        """Such as `tiny/stage1: 1 of 2 seeds`, where not all of the study's are there."""
+        planned = len(self.study.seeds_of(regime))
+        return [f"{model}/{regime}: {have} of {planned} seeds"] if have < planned else []
+
+    def tested_on(self, roles: Sequence[str], lacking: Iterable[str] = ()) -> str:
+        """The models of a claim, and what their results lack."""
+        return "; ".join([" against ".join(map(self.named, roles)), *dict.fromkeys(lacking)])
+
     def named(self, role: str) -> str:
         """A model with what it is, such as `tiny (another model, another world)`."""
         model = self.roles[role]
         of_paper = PAPERS.get(model) == role and not self.study.warm_start(model)
         other = ["another model"] * (not of_paper) + ["another world"] * (not self.study.official)
         return f"{model} ({', '.join(other) or 'model and world of the paper'})"
+
+
+def count_queries(results: Results, split: str) -> int | None:
+    """How many queries a split has; None where its file is not there."""
+    path = results.queries(split)
+    if not path.is_file():
+        return None
+    with open(path, "rb") as file:
+        return sum(1 for _ in file)

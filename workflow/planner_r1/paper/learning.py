@@ -86,6 +86,8 @@ def markdown(entries: Sequence[dict], title: str) -> str:
                 steps = f"{s['first_step']} to {s['last_step']}"
                 numbers = f"{s['start']:.3f} | {s['end']:.3f} | {s['change']:+.3f}"
                 lines.append(f"{place} | {s['seed']} | {steps} | {numbers} |")
+            if len(entry["seeds"]) == 1:
+                continue  # the seed's own row says it all
             means = f"{_estimate(entry['start'])} | {_estimate(entry['end'])} | {_estimate(entry['change'], '+')}"
             lines.append(f"{place} | mean of {len(entry['seeds'])} | | {means} |")
         lines.append("")

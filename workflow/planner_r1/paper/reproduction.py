@@ -10,12 +10,14 @@ from planner_r1.paper.claims import claims
 from planner_r1.paper.comparison import (
     FIELDS,
     HEADLINE,
+    LEADERBOARD,
     MARGINS,
     NOT_COMPARABLE,
     NOT_REPRODUCED,
     NOT_RUN,
     REPRODUCED,
     SHARE,
+    SPARE,
     TABLE1,
     TABLE2,
     TEST_QUERIES,
@@ -37,18 +39,31 @@ VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_COMPARABLE, NOT_RUN)
 CLAIM_VERDICTS = (effects.HOLDS, effects.FAILS, effects.UNDECIDED, effects.NOT_RUN)
 RULES = f"""\
 **Numbers** are compared only where model, database, split, regime, phases, steps and learning settings are the paper's.
-Then the 95% interval of the difference (ours less the paper's) decides. *Reproduced*: it includes 0 and lies within the
-margin, {MARGINS[TABLE1]:g} points in Table 1, {MARGINS[TABLE2]:g} in Table 2, {SHARE:.0%} of a headline figure. *Not
-reproduced*: it excludes 0, and by more than a tenth of the margin. *Undecided*: it includes 0 but reaches beyond the
-margin, so that "no difference" is no finding. The interval is Welch's from means over seeds (five runs in the paper;
-one of ours counts as a sixth). Where the paper prints a single run, it is that of two shares of {TEST_QUERIES:,}
-queries. Of true numbers one in twenty is "not reproduced" by chance: p after Holm's correction is in the CSV.
+Then the 95% interval of the difference (ours less the paper's) decides, with a margin of {MARGINS[TABLE1]:g} points in
+Table 1 and for headline percentages, {MARGINS[TABLE2]:g} in Table 2, {SHARE:.0%} of other headline figures.
+*Reproduced*: it includes 0 and lies within the margin; or it lies within {SPARE:.0%} of the margin, which counts as no
+difference even where it excludes 0. *Not reproduced*: it excludes 0 and reaches beyond {SPARE:.0%} of the margin.
+*Undecided*: it includes 0 but reaches beyond the margin, so that "no difference" is no finding. *Not comparable*: we
+have such a number, but something named above is not the paper's. *Not run*: we have none.
+
+The interval is Welch's from means over seeds (five runs in the paper; one of ours counts as a sixth). Where the paper
+prints a single run, it is that of two shares of {TEST_QUERIES:,} queries. A headline figure of ours without an interval
+is reproduced where it lies within the margin, else not; a count of runs (five or more) where it is within one run in
+five of the paper's, and not where Fisher's exact test tells them apart. Of true numbers one in twenty is "not
+reproduced" by chance: p after Holm's correction is in the CSV.
 
 **Claims** are effects with a line to cross, named in each test. *Holds*: the whole 95% interval lies beyond the line,
-and p after Holm's correction for all claims tested is below 0.05. *Does not hold*: the whole interval lies below what
-would matter. *Undecided* else, also where one run leaves nothing to vary or there are fewer than {FEWEST} queries or
-items. n says what varied: seeds, or queries and items, which tells nothing of how other seeds would come out.
+and p, where the test has one, is below 0.05 after Holm's correction for all claims tested (counts of runs, FLOPs, and
+items that all come out alike have an interval alone). *Does not hold*: the whole interval lies below what would matter.
+*Undecided* else, also where nothing varies (one run, or seeds that all come out alike) or there are fewer than
+{FEWEST} queries or items. n says what varied: seeds; or, where a side has one seed or the seeds are all alike, queries
+and items, which tells nothing of how other seeds would come out. Where results are missing, "Tested on" names how many
+there are, such as 1 of 2 seeds; the others are not in the test.
 """
+HAND_IN = """\
+Where the constraints are hidden only TravelPlanner's leaderboard can score the plans: `planner-r1 submission` makes the
+file to hand in there from a checkpoint's trajectories.jsonl; the rates that it returns are not read back, so compare
+them with the paper's by hand."""
 
 
 def rows(study: Study, results: Results) -> list[dict]:
@@ -74,7 +89,9 @@ def markdown(rows: Sequence[Mapping[str, str]], title: str) -> str:
     lines += ["## Claims", "", *_claims([cells for cells in rows if cells["part"] == CLAIM]), ""]
     lines += ["## Numbers", ""]
     for part, heading in PARTS.items():
-        lines += [f"### {heading}", "", *_numbers([cells for cells in rows if cells["part"] == part]), ""]
+        of_part = [cells for cells in rows if cells["part"] == part]
+        lines += [f"### {heading}", "", *_numbers(of_part), ""]
+        lines += [HAND_IN, ""] * any(cells["reason"] == LEADERBOARD for cells in of_part)
     return "\n".join(lines)
 
 

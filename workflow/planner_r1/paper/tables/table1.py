@@ -107,7 +107,8 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
     right = ["---"] * 4 + ["---:"] * (len(headings) - 4)
     lines = [f"**{title}**", "", bar(headings), bar(right)]
     lines += [bar(_texts(row, "±", "missing", "paper")) for row in rows]
-    lines += ["", f"Percent; mean ± half-width of the 95% t-interval over n seeds (none for n = 1). Paper: {PAPER}."]
+    lines += ["", "Percent; mean ± half-width of the 95% t-interval over n seeds (none for n = 1)."]
+    lines.append(f"Paper: {SOURCE}, Table 1.")
     lines.append(
         "`base` is a model before training by reward. The paper's rows compare with ours only where model and split"
     )

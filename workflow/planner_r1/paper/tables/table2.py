@@ -62,6 +62,14 @@ class Result:
         m = self.metrics
         return Checkpoint(m["model"], m["regime"], m["seed"], m["step"]), m["suite"]
 
+    @property
+    def lacking(self) -> str:
+        """Such as `scores of 3 of 8 items`, a conversation's turn being an item, where scores.jsonl has fewer than
+        metrics.json counts; else nothing."""
+        counted = sum(metric["items"] for metric in self.metrics["metrics"].values())
+        there = len({(row["metric"], row["item"]) for row in self.scores})
+        return f"scores of {there} of {counted} items" if there < counted else ""
+
 
 Found = Mapping[tuple[Checkpoint, str], Result]
 
@@ -100,15 +108,19 @@ def _own_row(study: Study, found: Found, checkpoints: Sequence[Checkpoint]) -> d
     row = dict.fromkeys(FIELDS) | {"source": OURS, "method": model, "model": model, "regime": regime, "steps": step}
     row["run_steps"] = 0 if regime == BASE_REGIME else study.run(model, regime, checkpoints[0].seed).steps
     row["n"] = max(estimate.n for estimate in estimates.values())
+    untested = []
     for key, suite, _ in COLUMNS:
         row |= {key: rounded(estimates[key].mean), f"{key}_ci": rounded(estimates[key].half_width)}
         row[f"{key}_items"] = have[suite][0].metrics["metrics"][key]["items"] if have[suite] else None
     if regime != BASE_REGIME:
         base = Checkpoint(model, BASE_REGIME, 0, 0)
         row |= _tests({key: differences(key, have[suite], found.get((base, suite))) for key, suite, _ in COLUMNS})
+        untested = [s for key, s, _ in COLUMNS if row[key] is not None and row[f"{key}_p"] is None]
     missing = [f"{suite} is not in this study" for suite in SUITES if suite not in study.suites]
     for suite in study.suites:
         missing += [f"{suite}, seed {c.seed}: no scores" for c in checkpoints if (c, suite) not in found]
+        missing += [f"{suite}, seed {r.metrics['seed']}: {r.lacking}" for r in have[suite] if r.lacking]
+        missing += [f"{suite}: no test, as no item has scores here and of the untrained model"] * (suite in untested)
     caveats = [f"{suite}: {caveat}" for suite in SUITES for r in have[suite][:1] for caveat in r.metrics["caveats"]]
     return row | {"missing": "; ".join(missing), "caveats": "; ".join(caveats)}
 
