@@ -25,7 +25,7 @@ def recorded(tmp_path_factory) -> Clone:
     """A clone whose smoke study was made by Snakemake and recorded, with a folder as the remote."""
     clone = stubbed_clone(tmp_path_factory.mktemp("recorded"), "config/smoke.yaml")
     clone.run("snakemake", "--cores", "2", "all", "--configfile", "config/smoke.yaml")
-    clone.run("planner-r1", "dvc", "record")
+    assert "`git add dvc.yaml dvc.lock results/smoke`" in clone.run("planner-r1", "dvc", "record")
     clone.run("dvc", "remote", "add", "--default", "store", str(tmp_path_factory.mktemp("store")))
     clone.run("dvc", "push")
     clone.commit("the run")
@@ -146,6 +146,13 @@ def test_after_a_pull_there_is_nothing_to_do(clone):
         file.write("by hand")
     done = clone.try_to("planner-r1", "dvc", "sync")
     assert done.returncode == 2 and "not as dvc.lock says: results/smoke/tables/table1.md" in done.stderr
+    # a refused `dvc repro` has deleted what the first stage writes, which git keeps and DVC's cache does not
+    for file in ("tables/table1.md", "config.yaml", "params.yaml"):
+        (clone.folder / "results/smoke" / file).unlink()
+    done = clone.try_to("planner-r1", "dvc", "sync")
+    assert done.returncode == 2 and "params.yaml" in done.stderr and "`git checkout results/smoke`" in done.stderr
+    clone.run("git", "checkout", "results/smoke")
+    clone.run("planner-r1", "dvc", "sync")
 
 
 def test_one_table_fetches_what_it_needs_and_no_weights(clone):

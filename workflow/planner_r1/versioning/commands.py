@@ -50,9 +50,10 @@ def record():
     planner-r1 dvc record
     """
     from planner_r1.versioning.records import record
+    from planner_r1.versioning.stages import FILE
 
     plan = record()
-    print(f"study {plan.study.name} is recorded: `git add dvc.lock {plan.results}`, `git commit`, `dvc push`")
+    print(f"study {plan.study.name} is recorded: `git add {FILE} dvc.lock {plan.results}`, `git commit`, `dvc push`")
 
 
 @dvc.command()

@@ -8,11 +8,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from planner_r1.console import few
 from planner_r1.errors import InputError
 from planner_r1.training.base_model import link_model
 from planner_r1.versioning.stages import FIRST, Plan, current_plan, write_params
-
-FEW = 5  # files or jobs that a message names
 
 
 def record() -> Plan:
@@ -24,11 +23,11 @@ def record() -> Plan:
     plan = current_plan()
     if left := plan.to_do:
         raise InputError(
-            f"{plan.study_file}: not finished, {len(left)} jobs are left ({_few(left)}); run "
+            f"{plan.study_file}: not finished, {len(left)} jobs are left ({few(left)}); run "
             f"`snakemake -c 2 all --configfile {plan.study_file}` first"
         )
     if lost := [*_not_whole(plan)]:
-        raise InputError(f"{_few(lost)}: not as MANIFEST.json says; delete that MANIFEST.json and run Snakemake again")
+        raise InputError(f"{few(lost)}: not as MANIFEST.json says; delete that MANIFEST.json and run Snakemake again")
     write_params(plan)
     _dvc("commit", "--force")
     return plan
@@ -45,12 +44,15 @@ def sync() -> Plan:
     """
     plan = current_plan()
     if changed := _changed(plan):
-        raise InputError(f"not as dvc.lock says: {_few(changed)}; see `dvc status`, then `dvc checkout` or `dvc repro`")
+        raise InputError(
+            f"not as dvc.lock says: {few(changed)}; see `dvc status`. `git checkout {plan.results}` brings back those "
+            "that git keeps, `dvc checkout` those that DVC keeps; or `dvc repro` makes them anew"
+        )
     _link_given_models(plan)
     _snakemake("--cores", "1", "--touch", "--forceall", "--configfile", plan.study_file, "--", "all")
     plan = Plan(plan.study_file)
     if left := plan.to_do:
-        raise InputError(f"Snakemake would still run {len(left)} jobs ({_few(left)}); pull their files: `dvc pull`")
+        raise InputError(f"Snakemake would still run {len(left)} jobs ({few(left)}); pull their files: `dvc pull`")
     return plan
 
 
@@ -87,10 +89,6 @@ def _link_given_models(plan: Plan) -> None:
         source, out = plan.study.model_path(model), Path(plan.results) / "models" / model
         if source and Path(source).is_dir() and (out / "MANIFEST.json").is_file():
             link_model(Path(source), out)
-
-
-def _few(names: list[str]) -> str:
-    return ", ".join(names[:FEW]) + (f" and {len(names) - FEW} more" if len(names) > FEW else "")
 
 
 def _dvc(*arguments: str) -> str:
