@@ -207,7 +207,7 @@ class Headline:
             if rate is None and self.study.world is None:
                 beside, note = papers, f"peak (validation split) over the paper's GPT-5, {papers} (official test split)"
             if rate is None and self.study.world is not None:
-                note = "no GPT-5 in this study, and the paper's knows another world"
+                note = "no GPT-5 in this study; the paper's answered queries of another world"
             gain = peak / beside if peak and beside else None
             yield Ours("improvement_over_gpt5", model, gain, "ratio", n=len(course.seeds) if gain else None, note=note)
 
