@@ -65,6 +65,17 @@ def test_columns_meet_half_way(steps, edges):
     assert list(error_heatmap._edges(steps)) == edges
 
 
+def test_ticks_are_validated_steps(tmp_path):
+    made = study(seeds=[0])
+    write(tmp_path, made.run("tiny", "stage1", 0), some(0, 4, no_plan=4) + some(2, 4, no_plan=1))
+    validated = range(0, 3050, 50)
+    every = [one for step in validated for one in some(step, 2, no_plan=1)]
+    write(tmp_path, made.run("qwen3-8b", "stage1", 0), every)
+    few, many, _ = error_heatmap.draw(rows_of(error_heatmap, made, tmp_path), made).axes
+    assert few.get_xticks().tolist() == [0, 2] and few.get_xlim() == (-1, 3)
+    assert many.get_xticks().tolist() == [0, 1000, 2000, 3000] and many.get_xlim() == (-25, 3025)
+
+
 def test_no_failures_and_no_results(tmp_path):
     made = study(seeds=[0])
     write(tmp_path, made.run("tiny", "stage1", 0), some(0, 3) + some(9, 3))

@@ -71,6 +71,27 @@ def test_a_run_without_flops_is_left_out_and_named(tmp_path):
     assert "qwen3-8b, seed 1: no metrics" in figure3_right.draw(rows, made).get_suptitle()
 
 
+def test_what_has_no_place_on_the_figure_is_said(tmp_path):
+    """Step 0; a step that a seed lacks, at which the other is highest; a curve that reaches the line without FLOPs."""
+    made = two_models()
+    passes, seconds = {"qwen3-8b": SMALL, "qwen3-32b": LARGE}, {"qwen3-8b": 1, "qwen3-32b": 4}
+    read_rows(made, tmp_path, passes, seconds, without=["qwen3-32b/stage1/seed1", "qwen3-32b/stage1/seed0"])
+    run = made.run("qwen3-8b", "stage1", 0)
+    write_lines(tmp_path / validations_file(run), map(asdict, validations(run, SMALL | {30: 1.0})))
+    (tmp_path / validations_file(made.run("qwen3-8b", "stage1", 1))).touch()
+    write_rows(figure3_right.rows(made, Results(made, tmp_path, READS)), figure3_right.FIELDS, tmp_path / "f.csv")
+    rows = read_csv(tmp_path / "f.csv")
+    assert {row["line"] for row in rows} == {"45.0"}
+    said = " ".join(figure3_right.draw(rows, made).get_suptitle().split())
+    assert "step 0, at 0 FLOPs, has no place on this axis: qwen3-8b 10.0%" in said
+    assert "qwen3-8b, not of all seeds, so not counted: step 30" in said
+    assert "qwen3-32b, reaches the line where its FLOPs are not known" in said
+    assert "qwen3-32b, seeds 0, 1: no metrics" in said and "reckoned" not in said
+    (tmp_path / validations_file(run)).write_text("")
+    rows = figure3_right.rows(made, Results(made, tmp_path, READS))
+    assert "seed 0: no validations" in rows[0]["missing"]
+
+
 def test_one_model_one_seed_and_nothing_are_drawn(tmp_path):
     made = study(models={"qwen3-8b": {"path": "b"}}, seeds=[0])
     rows = read_rows(made, tmp_path / "one", {"qwen3-8b": SMALL}, {"qwen3-8b": 1})

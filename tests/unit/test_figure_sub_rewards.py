@@ -75,6 +75,13 @@ def test_text_is_readable_and_lies_on_the_page(tmp_path, regimes):
     assert not any(legend.overlaps(axis.get_tightbbox()) for axis in figure.axes)
 
 
+def test_a_missing_seed_is_said(tmp_path):
+    made = study()
+    rows = [row | {"n": "2", "seeds": "0 2"} for row in read_rows(made, tmp_path) if row["model"] == "tiny"]
+    said = sub_rewards.draw(rows, made).get_suptitle()
+    assert "missing: tiny/stage1, seed 1\n" in said and "missing: qwen3-8b/stage3, seed 0, 1, 2" in said
+
+
 def test_nothing_is_drawn_too(tmp_path):
     figure = sub_rewards.draw([], study())
     assert "no data" in figure.get_suptitle() and not figure.legends

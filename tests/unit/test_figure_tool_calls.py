@@ -186,6 +186,19 @@ def test_a_timeline_holds_every_call_and_the_end(tmp_path):
     assert "length: failed" in axis.texts[0].get_text()
 
 
+@pytest.mark.parametrize(("turns", "reason"), [(1, "answer"), (6, "answer"), (15, "turn_limit")])
+def test_timelines_fill_their_width_and_end_within_it(tmp_path, turns, reason):
+    made = one_model()
+    write(
+        tmp_path, made.run("tiny", "stage1", 0), [episode(0, tools=[FLIGHTS] * turns, turns=turns, end_reason=reason)]
+    )
+    figure = timelines.draw(rows_of(timelines, made, tmp_path), made)
+    figure.canvas.draw()
+    [axis] = figure.axes
+    panel, text = axis.get_window_extent(), axis.texts[0].get_window_extent()
+    assert panel.x0 + 0.85 * panel.width < text.x1 <= panel.x1
+
+
 # ---- pictures -----------------------------------------------------------------------------------------------------
 
 

@@ -72,7 +72,10 @@ def test_where_an_mfu_says_nothing_the_whole_run_is_reckoned_or_left_out(tmp_pat
     """32 episodes of 20 tokens each; of a model of unknown size nothing is made up."""
     lines = [step(1), step(2, **{"perf/mfu/actor": mfu})]
     unknown = run_folder(tmp_path / "unknown", study(), lines)
-    assert (unknown.after, unknown.source, unknown.why) == ({}, None, "no MFU of step 2")
+    assert (unknown.after, unknown.source, unknown.why) == (
+        *({}, None),
+        "no MFU of step 2, and the model's size is not known",
+    )
     spent = run_folder(tmp_path / "known", study(), lines, shape=SHAPE)
     one = training_flops(Shape.from_config(SHAPE), [20.0] * 32)
     assert spent.source == "reckoned" and spent.after[2] == pytest.approx(2 * one)
@@ -83,6 +86,17 @@ def test_on_processors_flops_are_reckoned(tmp_path):
     """There verl's MFU is over a nominal peak: with the paper's it would be thousands of times too much."""
     spent = run_folder(tmp_path, study(), [step(1)], device="cpu", shape=SHAPE)
     assert spent.source == "reckoned" and spent.after[1] == reckoned_flops(Shape.from_config(SHAPE), 640, 32)
+
+
+@pytest.mark.parametrize("tokens", [None, 0, float("nan")])
+def test_without_tokens_nothing_is_reckoned(tmp_path, tokens):
+    lines = [step(1), step(2, **{"perf/total_num_tokens": tokens})]
+    spent = run_folder(tmp_path, study(), lines, device="cpu", shape=SHAPE)
+    assert spent == Spent(why="no GPU, whose MFU could be measured, and no tokens of step 2")
+
+
+def test_metrics_without_a_step_say_nothing(tmp_path):
+    assert run_folder(tmp_path, study(), [{"step": 0}], shape=SHAPE) == Spent(why="no step in its metrics")
 
 
 def test_what_lacks_is_named(tmp_path):
@@ -117,11 +131,23 @@ def test_peak_and_line_are_of_the_raw_mean_curve():
     assert (nothing.peak(), nothing.peak_step, nothing.reaches(10.0)) == (None, None, None)
 
 
-def test_a_seed_counts_where_it_has_both_validation_and_flops():
-    made = course([[0, 40, np.nan], [0, 60, 80]], [[0, 2, 3], [np.nan, np.nan, 5]])
-    flops, passes = made.by_flops()
-    assert flops.tolist() == [0, 2, 5] and passes.tolist() == [0, 40, 80]
-    assert made.mean_passes().tolist() == [0, 50, 80]
+def test_only_steps_at_which_all_seeds_were_validated_count():
+    """The one seed at step 2 is at 80; both together peak at 50. A seed that was never validated changes nothing."""
+    passes, flops = [[0, 40, np.nan, 10], [0, 60, 80, 30], [np.nan] * 4], [[0, 2, 3, 4]] * 2 + [[np.nan] * 4]
+    made = course(passes, flops)
+    assert (made.peak(), made.peak_step, made.complete.tolist()) == (50, 1, [True, True, False, True])
+    assert made.peak([0]) == 40 and made.peak([1]) == 60  # the same steps, whichever seeds are drawn
+    assert [values.tolist() for values in made.by_flops()] == [[0, 2, 4], [0, 50, 20]]
+    assert made.reaches(60) is None and made.passes_reach(50) and not made.passes_reach(60)
+    never = course([[10, np.nan], [np.nan, 20]], [[0, 1]] * 2)
+    assert (never.peak(), never.peak_step, line(never)) == (None, None, None)
+
+
+def test_along_flops_the_seeds_that_have_them_count():
+    made = course([[0, 40, 60], [0, 60, 80]], [[0, 2, 3], [np.nan] * 3])
+    assert [values.tolist() for values in made.by_flops()] == [[0, 2, 3], [0, 40, 60]]
+    assert made.peak() == 70
+    assert bootstrap(made, made, 100)[1].low is None  # the other seed alone has none
 
 
 def test_the_bootstrap_is_over_seeds_of_either_model():

@@ -110,6 +110,16 @@ def test_nothing_is_made_up_where_there_are_no_results(tmp_path):
     assert {row["quantity"] for row in reference("headline")} <= {row["quantity"] for row in rows}
 
 
+def test_a_line_that_was_reached_without_flops_is_not_called_not_reached(tmp_path):
+    made = made_study(seeds=[0])
+    table(made, tmp_path)
+    (tmp_path / f"runs/{made.run('qwen3-8b', 'stage1', 0).name}/metrics.jsonl").write_text("")
+    rows = headline.rows(made, Results(made, tmp_path, artefact("headline").reads))
+    row = next(r for r in rows if r["quantity"].startswith("flops_to") and r["model"] == "qwen3-8b")
+    assert (row["ours"], row["n"]) == (None, 0)
+    assert row["note"] == "reached, but FLOPs are not known: no step in its metrics"
+
+
 def test_markdown_and_latex_show_the_same_numbers(tmp_path):
     table(made_study(), tmp_path)
     markdown = (tmp_path / "tables/headline.md").read_text()

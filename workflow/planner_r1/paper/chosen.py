@@ -68,8 +68,15 @@ def note(study: Study, seeds: Mapping[str, Collection[int]], *more: str) -> str:
     counts = sorted({len(found) for found in seeds.values() if found}) or [0]
     span = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     lines = [f"{heading(study)}; {span} seed{'' if counts == [1] else 's'}", *more]
-    for model in trained(study):
-        regime = shown_regime(study, model)
-        absent = [str(seed) for seed in study.seeds_of(regime) if seed not in seeds.get(model, ())]
-        lines += [f"missing: {model}/{regime}, seed {', '.join(absent)}"] * bool(absent)
-    return "\n".join(lines)
+    shown = {(model, shown_regime(study, model)): seeds.get(model, ()) for model in trained(study)}
+    return "\n".join(lines + missing(study, shown))
+
+
+def missing(study: Study, seeds: Mapping[tuple[str, str], Collection[int]]) -> list[str]:
+    """The seeds that are not there, a line a model and regime.
+
+    Args:
+        seeds: those that are, by (model, regime)
+    """
+    absent = {place: [seed for seed in study.seeds_of(place[1]) if seed not in own] for place, own in seeds.items()}
+    return [f"missing: {m}/{r}, seed {', '.join(map(str, lack))}" for (m, r), lack in absent.items() if lack]

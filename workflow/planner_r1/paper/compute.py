@@ -5,9 +5,10 @@ The numbers that Figure 3 and the headline table share. The paper compares its t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -89,7 +90,9 @@ def cumulative_flops(study: Study, results: Results, run: Run) -> Spent:
     if lines is None or manifest is None:
         return Spent(why="no metrics")
     steps = {line["step"]: line for line in lines if line["step"] > 0}
-    if missing := set(range(1, max(steps, default=0) + 1)) - steps.keys():
+    if not steps:
+        return Spent(why="no step in its metrics")
+    if missing := set(range(1, max(steps) + 1)) - steps.keys():
         return Spent(why=f"no metrics of step {min(missing)}")
     config, ordered = manifest["config"], sorted(steps)
     trainer, actor = config["trainer"], config["actor_rollout_ref"]["actor"]
@@ -102,8 +105,10 @@ def cumulative_flops(study: Study, results: Results, run: Run) -> Spent:
     else:
         why = "no GPU, whose MFU could be measured"
     sizes = shape(results, run.model)
-    if sizes is None or not all(steps[step].get(TOKENS) for step in ordered):
-        return Spent(why=why)
+    if sizes is None:
+        return Spent(why=f"{why}, and the model's size is not known")
+    if uncounted := [step for step in ordered if not 0 < (steps[step].get(TOKENS) or 0) < math.inf]:
+        return Spent(why=f"{why}, and no tokens of step {uncounted[0]}")
     episodes = config["data"]["train_batch_size"] * config["actor_rollout_ref"]["rollout"]["n"]
     return Spent(_summed(ordered, [reckoned_flops(sizes, steps[s][TOKENS], episodes) for s in ordered]), RECKONED, why)
 
@@ -119,6 +124,9 @@ def _summed(steps: Sequence[int], flops: Sequence[float]) -> dict[int, float]:
 class Course:
     """The runs of one model under one regime at their validations, a row a seed, a column a step.
 
+    The mean curve, and with it peak and crossing, is of the steps at which all the seeds that have any validation have
+    one: elsewhere a seed that is missing would move it. Along FLOPs it is of the seeds that have any, likewise.
+
     passes: final pass, percent; flops: spent until then. NaN where a seed has none.
     """
 
@@ -129,15 +137,22 @@ class Course:
     spent: tuple[Spent, ...] = ()
 
     def mean_passes(self, rows: Sequence[int] | None = None) -> np.ndarray:
-        """The mean curve over the seeds, or over some rows, of which one may stand there several times."""
-        return _mean(self.passes if rows is None else self.passes[list(rows)])
+        """The mean curve over the seeds, or over some rows, of which one may stand there several times; NaN at a step
+        that a seed lacks."""
+        means = _mean(self.passes if rows is None else self.passes[list(rows)])
+        return np.where(self.complete, means, np.nan)
 
     def by_flops(self, rows: Sequence[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Mean FLOPs and mean final pass at the validations, of the seeds that have both there."""
-        passes, flops = (self.passes, self.flops) if rows is None else (self.passes[list(rows)], self.flops[list(rows)])
-        both = ~np.isnan(passes) & ~np.isnan(flops)
-        some = both.any(axis=0)
-        return tuple(_mean(np.where(both, values, np.nan)[:, some]) for values in (flops, passes))
+        """Mean FLOPs and mean final pass at the validations, of the seeds that have FLOPs."""
+        both = ~np.isnan(self.passes) & ~np.isnan(self.flops)
+        own = slice(None) if rows is None else list(rows)
+        some = _complete(both) & both[own].any(axis=0)
+        return tuple(_mean(np.where(both, values, np.nan)[own][:, some]) for values in (self.flops, self.passes))
+
+    @cached_property
+    def complete(self) -> np.ndarray:
+        """Whether every seed that was validated at all was validated at a step."""
+        return _complete(~np.isnan(self.passes))
 
     def peak(self, rows: Sequence[int] | None = None) -> float | None:
         """The highest point of the mean curve, of the raw means: the paper does not say that it smoothed."""
@@ -152,6 +167,11 @@ class Course:
     def reaches(self, target: float | None, rows: Sequence[int] | None = None) -> float | None:
         """FLOPs at which the mean curve first reaches `target` percent; see `crossing`."""
         return None if target is None else crossing(*self.by_flops(rows), target)
+
+    def passes_reach(self, target: float | None) -> bool:
+        """Whether the mean curve reaches `target` percent, wherever that is in FLOPs."""
+        peak = self.peak()
+        return None not in (target, peak) and peak >= target
 
     @property
     def source(self) -> str:
@@ -181,6 +201,11 @@ def course(runs: Runs, spent: Sequence[Spent] = ()) -> Course:
 
 def _matrix(rows: Sequence[Mapping[int, float]], steps: Sequence[int]) -> np.ndarray:
     return np.array([[row.get(step, np.nan) for step in steps] for row in rows]).reshape(len(rows), len(steps))
+
+
+def _complete(there: np.ndarray) -> np.ndarray:
+    """The columns in which all rows that have anything have something."""
+    return there[there.any(axis=1)].all(axis=0) & there.any(axis=0)
 
 
 def _mean(values: np.ndarray) -> np.ndarray:
@@ -225,8 +250,8 @@ def bootstrap(
     """Intervals of the line, of the other model's FLOPs to it, and of the ratio (the larger one's over the other's).
 
     Percentiles over resampled seeds, drawn anew for either model, with peak, line and crossings found anew each time.
-    A curve that does not reach the line counts as infinitely many FLOPs. None where either model has one seed: there
-    is nothing to resample.
+    A curve that does not reach the line counts as infinitely many FLOPs; where the seeds that are drawn have none that
+    are known, there is no interval of them. None where either model has one seed: there is nothing to resample.
     """
     if min(len(larger.seeds), len(other.seeds)) < 2:
         return None
@@ -237,10 +262,15 @@ def bootstrap(
         rows = _drawn(random, larger)
         others = rows if other is larger else _drawn(random, other)
         target = SHARE * (peak(rows) or 0)
-        spent, baseline = crossing(*other_curve(others), target), crossing(*curve(rows), target)
-        spent = np.inf if spent is None else spent
-        found.append((target, spent, baseline / spent if baseline is not None and spent else np.nan))
+        spent, baseline = _spent(other_curve(others), target), _spent(curve(rows), target)
+        found.append((target, spent, baseline / spent if np.isfinite(baseline) and spent else np.nan))
     return tuple(_percentiles(values) for values in zip(*found, strict=True))
+
+
+def _spent(curve: tuple[np.ndarray, np.ndarray], target: float) -> float:
+    """FLOPs at which a curve reaches `target`; infinity where it does not, NaN where there is no curve."""
+    found = crossing(*curve, target) if len(curve[0]) else np.nan
+    return np.inf if found is None else found
 
 
 def _drawn(random: np.random.Generator, course: Course) -> tuple[int, ...]:

@@ -33,9 +33,7 @@ def validations(study: Study, results: Results) -> list[tuple[Run, list[Validati
     """The runs that were validated, with their episodes."""
     found = ((run, results.validations(run)) for run in study.runs)
     return [
-        (run, [Validation(row["idx"], row["step"], row["sub_rewards"]) for row in rows])
-        for run, rows in found
-        if rows is not None
+        (run, [Validation(row["idx"], row["step"], row["sub_rewards"]) for row in rows]) for run, rows in found if rows
     ]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 import numpy as np
-from matplotlib.ticker import PercentFormatter
 
 from planner_r1.evaluator.failures import LABELS
 from planner_r1.paper import chosen
@@ -19,6 +18,7 @@ from planner_r1.study import Study
 TOP = 3
 FIELDS = ("model", "regime", "step", "seeds", "rank", "kind", "share")
 ROW = 0.2  # inches
+TICKS = 12  # steps that are named, over all panels
 
 
 def rows(study: Study, results: Results) -> list[dict]:
@@ -60,38 +60,48 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             figsize=(style.PAGE if len(models) > 1 else style.PAGE / 1.5, ROW * max(4, len(kinds)) + 1.1),
             layout="constrained",
         )
-        images = [_heat(axis, shown[model], kinds, max(top, 10)) for axis, model in zip(axes[0], models, strict=True)]
+        look = max(top, 10), max(2, TICKS // len(models))
+        images = [_heat(axis, shown[model], kinds, *look) for axis, model in zip(axes[0], models, strict=True)]
         for axis, model in zip(axes[0], models, strict=True):
             axis.set_title(f"{model}, {chosen.shown_regime(study, model)}", loc="left")
             axis.set_xlabel("Training step")
             if not any(row["kind"] for row in panels.all_rows(shown[model])):
                 panels.say(axis, "no failures" if shown[model] else "no data")
         if any(images):
-            bar = {"aspect": 20, "pad": 0.01, "format": PercentFormatter(decimals=0)}
-            figure.colorbar(next(filter(None, images)), ax=axes, label="Share of plans", **bar)
+            bar = {"aspect": 20, "pad": 0.01, "label": "Share of plans"}
+            style.percent_ticks(figure.colorbar(next(filter(None, images)), ax=axes, **bar).ax.yaxis)
         seeds = {model: chosen.shown_seeds(panels.all_rows(steps)) for model, steps in shown.items()}
         said = "blank: not among the step's three most frequent"
         figure.suptitle(chosen.note(study, seeds, said), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
 
 
-def _heat(axis: plt.Axes, steps: dict[int, list[dict[str, str]]], kinds: Sequence[str], top: float):
-    """The colours of a panel; None where it has no step."""
+def _heat(axis: plt.Axes, steps: dict[int, list[dict[str, str]]], kinds: Sequence[str], top: float, most: int):
+    """The colours of a panel, with at most so many ticks; None where it has no step."""
     axis.set_yticks(np.arange(len(kinds)) + 0.5, [LABELS[kind] for kind in kinds])
     axis.tick_params(axis="y", length=0)
     axis.set_ylim(max(1, len(kinds)), 0)
-    style.step_axis(axis)
-    if not steps or not kinds:
+    axis.set_xticks(_thinned(list(steps), most))
+    if not steps:
+        return None
+    edges = _edges(list(steps))
+    axis.set_xlim(edges[0], edges[-1])
+    if not kinds:
         return None
     shares = np.full((len(kinds), len(steps)), np.nan)
     for column, of_step in enumerate(steps.values()):
         for row in of_step:
             if row["kind"]:
                 shares[kinds.index(row["kind"]), column] = float(row["share"])
-    axis.hlines(np.arange(1, len(kinds)), *_edges(list(steps))[[0, -1]], color="0.9", linewidth=0.6, zorder=0)
-    return axis.pcolormesh(
-        _edges(list(steps)), np.arange(len(kinds) + 1), shares, cmap=panels.HEAT, vmin=0, vmax=top, rasterized=True
-    )
+    axis.hlines(np.arange(1, len(kinds)), edges[0], edges[-1], color="0.9", linewidth=0.6, zorder=0)
+    look = {"cmap": panels.HEAT, "vmin": 0, "vmax": top, "rasterized": True}
+    return axis.pcolormesh(edges, np.arange(len(kinds) + 1), shares, **look)
+
+
+def _thinned(steps: Sequence[int], most: int) -> list[int]:
+    """The validated steps that a tick names: every first, second, fifth, tenth, ..., so that there are not too many."""
+    every = next(d * 10**n for n in range(9) for d in (1, 2, 5) if len(steps) <= d * 10**n * most)
+    return list(steps[::every])
 
 
 def _edges(steps: Sequence[int]) -> np.ndarray:

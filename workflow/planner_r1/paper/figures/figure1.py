@@ -9,7 +9,6 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 from matplotlib.patches import Patch
-from matplotlib.ticker import PercentFormatter
 
 from planner_r1.paper.figures import style
 from planner_r1.paper.reference import SOURCE
@@ -90,7 +89,7 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
         axis.set_yticks(list(labels), labels.values())
         axis.tick_params(axis="y", length=0)
         axis.set_xlim(0, min(100, 1.2 * top))
-        axis.xaxis.set_major_formatter(PercentFormatter(decimals=0))
+        style.percent_ticks(axis.xaxis)
         axis.set_xlabel("Final pass rate")
         if not rows:
             axis.text(0.5, 0.5, "no data", transform=axis.transAxes, ha="center", va="center", color="0.4")
@@ -144,7 +143,8 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     """What a reader must know: which split, how many seeds, what the paper's bars are, what is missing."""
     ours = [row for row in rows if row["source"] == OURS]
     if not ours:
-        return f"{study.world_label}\nno evaluated split whose constraints are known"
+        known = " on a split whose constraints are known" * (study.world is None and "test" in study.splits)
+        return f"{study.world_label}\nnothing was evaluated{known}"
     counts = [int(row["n"]) for row in ours if row["regime"] != BASE_REGIME and row["n"] != "0"]
     lines = [f"{study.world_label}, {ours[0]['split']} split", f"official final pass; {style.seeds(counts)}"]
     if not counts:

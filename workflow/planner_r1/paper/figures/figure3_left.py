@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
 
-from planner_r1.paper import compute
+from planner_r1.paper import chosen, compute
 from planner_r1.paper.curves import Point, Validation, by_model_and_regime, curve, validations
-from planner_r1.paper.figures import style
+from planner_r1.paper.figures import panels, style
 from planner_r1.paper.render import rounded
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import Estimate
@@ -85,6 +85,8 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
                 axis.axhline(line, **style.LINE)
             style.percent_axis(axis, [p.estimate for (m, _), points in curves.items() if m == model for p in points])
             axis.set_title(model, loc="left")
+            if not any(curves.get((model, regime)) for regime in study.regimes):
+                panels.say(axis)
         axes[-1, 0].set_xlabel("Training step")
         style.step_axis(axes[-1, 0])
         style.legend_below(figure, axes.flat, columns=2)  # four names do not fit in one row
@@ -96,5 +98,6 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
 def note(curves: Curves, study: Study) -> str:
     """What a reader must know to read the figure: the world, the seeds, what is missing."""
     counts = [p.estimate.n for points in curves.values() for p in points]
-    absent = [f"{m}/{r}" for m in study.models for r in study.regimes_of(m) if not curves.get((m, r))]
-    return "\n".join([f"{study.world_label}; {style.seeds(counts)}", *(f"missing: {name}" for name in absent)])
+    runs = [(model, regime) for model in study.models for regime in study.regimes_of(model)]
+    there = {run: {seed for point in curves.get(run, ()) for seed in point.seeds} for run in runs}
+    return "\n".join([f"{study.world_label}; {style.seeds(counts)}", *chosen.missing(study, there)])

@@ -7,6 +7,7 @@ reaches it stands on the figure. FLOPs are the paper's (see `compute.cumulative_
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -26,14 +27,18 @@ FIELDS = (
     *("flops_source", "line", "line_of", "flops_at_line", "missing"),
 )
 HEIGHT = 3.1  # inches
+NAMED = 3  # steps without all seeds
+NOTE_WIDTH = 57  # characters
+UNPLACED = "reaches the line where its FLOPs are not known"
 
 
 def rows(study: Study, results: Results) -> list[dict]:
     """A row a model and step: mean FLOPs and mean final pass (percent) over the seeds that have both there.
 
     `flops_at_line`, the same in all rows of a model, is where its mean curve first reaches the line, taken for straight
-    between two validations; empty where it never does. `missing` says which runs lack FLOPs and why. A model of which
-    no run has any keeps one row that says so.
+    between two validations; empty where it never does. `missing` says which runs lack FLOPs and why, and at which
+    steps a seed lacks its validation: those do not count for peak and crossing. A model of which no run has any FLOPs
+    keeps one row that says so.
     """
     regime, made = compute.compared_regime(study), compute.courses(study, results, validations(study, results))
     larger = compute.larger_model(study, results)
@@ -42,7 +47,8 @@ def rows(study: Study, results: Results) -> list[dict]:
     for model, course in made.items():
         head = {"model": model, "regime": regime, "line": rounded(line), "line_of": larger if line else None}
         head |= {"flops_source": course.source or None, "flops_at_line": course.reaches(line)}
-        head["missing"] = _missing(study, regime, course)
+        unplaced = course.passes_reach(line) and head["flops_at_line"] is None
+        head["missing"] = "; ".join([*_missing(study, regime, course), *[UNPLACED] * unplaced])
         found += [dict.fromkeys(FIELDS) | head | point for point in _points(course) or [{}]]
     return found
 
@@ -68,8 +74,8 @@ def _points(course: compute.Course) -> list[dict]:
     return points
 
 
-def _missing(study: Study, regime: str, course: compute.Course) -> str:
-    """Seeds without validations, and those without FLOPs, by what they lack."""
+def _missing(study: Study, regime: str, course: compute.Course) -> list[str]:
+    """Seeds without validations, at all or at some steps, and those without FLOPs, by what they lack."""
     lack: dict[str, list[int]] = {}
     for seed in study.seeds_of(regime):
         if seed not in course.seeds:
@@ -77,7 +83,12 @@ def _missing(study: Study, regime: str, course: compute.Course) -> str:
     for seed, spent in zip(course.seeds, course.spent, strict=True):
         if spent.source is None:
             lack.setdefault(spent.why, []).append(seed)
-    return "; ".join(f"seed{'s' * (len(of) > 1)} {', '.join(map(str, of))}: {why}" for why, of in lack.items())
+    said = [f"seed{'s' * (len(of) > 1)} {', '.join(map(str, of))}: {why}" for why, of in lack.items()]
+    holes = [step for step, complete in zip(course.steps, course.complete, strict=True) if not complete]
+    if holes:
+        some = ", ".join(map(str, holes[:NAMED])) + ", …" * (len(holes) > NAMED)
+        said.append(f"not of all seeds, so not counted: step{'s' * (len(holes) > 1)} {some}")
+    return said
 
 
 def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
@@ -127,12 +138,10 @@ def _estimate(row: dict[str, str]) -> Estimate:
 
 def _reached(row: dict[str, str], line: float | None) -> str:
     """In the legend: where a model's curve reaches the line."""
-    if not row["flops"]:
-        return "FLOPs unknown"
     if line is None:
         return "no line to reach"
     if not row["flops_at_line"]:
-        return "line not reached"
+        return "line reached, FLOPs unknown" if UNPLACED in row["missing"] else "line not reached"
     flops = float(row["flops_at_line"])
     return f"line at {powers_of_ten(flops)} FLOPs" if flops else "above the line before training"
 
@@ -148,5 +157,12 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
         lines.append("FLOPs reckoned from model size and tokens, not from MFU" + " for some" * (len(sources) > 1))
     elif sources:
         lines.append("FLOPs: MFU × peak × GPUs × time of the updates")
-    lines += sorted({f"{row['model']}, {part}" for row in rows for part in row["missing"].split("; ") if part})
-    return "\n".join(lines)
+    if first := [row for row in rows if row["flops"] and not float(row["flops"])]:
+        of = ", ".join(f"{row['model']} {float(row['final_pass']):.1f}%" for row in first)
+        lines.append(_wrapped(f"step 0, at 0 FLOPs, has no place on this axis: {of}"))
+    missing = {f"{row['model']}, {part}" for row in rows for part in row["missing"].split("; ") if part}
+    return "\n".join([*lines, *map(_wrapped, sorted(missing))])
+
+
+def _wrapped(line: str) -> str:
+    return textwrap.fill(line, NOTE_WIDTH)

@@ -10,6 +10,8 @@ import matplotlib
 matplotlib.use("Agg")  # before pyplot: figures are drawn where there is no display
 
 import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axis import Axis
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from planner_r1.paper.statistics import Estimate
@@ -50,18 +52,25 @@ def looks(names: Sequence[str]) -> dict[str, dict]:
 
 
 LINE = {"color": "0.35", "linestyle": (0, (4, 2)), "linewidth": 1, "zorder": 2}  # a level to compare with
+BAND = 0.13  # how opaque a band is
 MARKED = 12  # points of a curve that carry a marker, about; more would hide the curve
 
 
 def curve(axis: plt.Axes, x: Sequence[float], estimates: Sequence[Estimate], label: str, look: dict) -> None:
-    """A curve of means in percent, and the band of their intervals where they have one."""
+    """A curve of means in percent, and the band of their intervals, broken where a point has none."""
     if not x:
         return
     every = max(1, len(x) // MARKED)
     axis.plot(x, [e.mean for e in estimates], label=label, markevery=every, clip_on=False, zorder=3, **look)
-    banded = [(at, max(e.low, 0), min(e.high, 100)) for at, e in zip(x, estimates, strict=True) if e.high is not None]
-    if banded:
-        axis.fill_between(*zip(*banded, strict=True), color=look["color"], alpha=0.13, linewidth=0)
+    there = np.array([e.high is not None for e in estimates])
+    if not there.any():
+        return
+    ends = [(max(e.low, 0), min(e.high, 100)) if e.high is not None else (np.nan, np.nan) for e in estimates]
+    low, high = np.array(ends).T
+    axis.fill_between(x, low, high, color=look["color"], alpha=BAND, linewidth=0)  # NaN breaks it
+    beside = np.append(there[1:], False) | np.insert(there[:-1], 0, False)
+    if (alone := there & ~beside).any():  # a band has no width there
+        axis.vlines(np.array(x)[alone], low[alone], high[alone], color=look["color"], alpha=2 * BAND, linewidth=3)
 
 
 def percent_axis(axis: plt.Axes, estimates: Sequence[Estimate], label: str = "Final pass rate") -> None:
@@ -69,7 +78,13 @@ def percent_axis(axis: plt.Axes, estimates: Sequence[Estimate], label: str = "Fi
     top = max((e.mean if e.high is None else e.high for e in estimates), default=0)
     axis.set_ylabel(label)
     axis.set_ylim(0, min(100, max(10, 1.1 * top)))
-    axis.yaxis.set_major_formatter(PercentFormatter(decimals=0))
+    percent_ticks(axis.yaxis)
+
+
+def percent_ticks(axis: Axis) -> None:
+    """Ticks at whole percents."""
+    axis.set_major_locator(MaxNLocator("auto", integer=True, steps=[1, 2, 2.5, 5, 10]))
+    axis.set_major_formatter(PercentFormatter(decimals=0))
 
 
 def step_axis(axis: plt.Axes, ticks: int = 6) -> None:

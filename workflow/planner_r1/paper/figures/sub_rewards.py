@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 from matplotlib.ticker import PercentFormatter
 
-from planner_r1.paper import compute
+from planner_r1.paper import chosen, compute
 from planner_r1.paper.curves import by_model_and_regime, curve, validations
 from planner_r1.paper.figures import style
 from planner_r1.paper.render import rounded
@@ -102,6 +102,7 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     lines = [f"{study.world_label}; {style.seeds([int(row['n']) for row in shown], 'mean')}"]
     if len(regimes) < len(study.regimes):
         lines.append(f"only {regimes[0]} of {len(study.regimes)} regimes")
-    there = {(row["model"], row["regime"]) for row in shown}
-    runs = [(m, r) for m in study.models for r in study.regimes_of(m) if r in regimes]
-    return "\n".join(lines + [f"missing: {m}/{r}" for m, r in runs if (m, r) not in there])
+    there = {(m, r): set() for m in study.models for r in study.regimes_of(m) if r in regimes}
+    for row in shown:
+        there[row["model"], row["regime"]] |= chosen.shown_seeds([row])
+    return "\n".join(lines + chosen.missing(study, there))

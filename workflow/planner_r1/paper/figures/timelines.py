@@ -16,7 +16,7 @@ from planner_r1.study import Study
 
 FIELDS = ("model", "regime", "seed", "step", "idx", "rule", "turn", "tool", "error", "end_reason", "passed")
 LANE = 0.34  # inches
-ROOM = 0.24  # of a panel's width, for what an episode ends with
+LETTER = 0.01  # of a panel's width, of what an episode ends with
 
 Lanes = dict[int, dict[int, dict]]  # episodes by step and query
 
@@ -107,7 +107,8 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             axis.tick_params(axis="y", length=0)
             if not shown[model]:
                 panels.say(axis)
-        axes[-1, 0].set_xlim(0.4, 0.4 + (turns + 0.3) / (1 - ROOM))
+        ends = [_end(of_step) for steps in shown.values() for of_step in steps.values()]
+        axes[-1, 0].set_xlim(0.4, max((0.4 + (at - 0.4) / (1 - LETTER * len(said)) for at, said in ends), default=1.6))
         axes[-1, 0].set_xticks(range(1, turns + 1, 1 + turns // 20))
         axes[-1, 0].set_xlabel("Turn")
         tool_panels.legend(figure, {row["tool"] for row in every}, columns=5)
@@ -127,10 +128,16 @@ def _lane(axis: plt.Axes, lane: int, rows: Sequence[dict[str, str]]) -> None:
             axis.add_patch(Rectangle((left, lane - 0.36), width, 0.72, **tool_panels.LOOKS[row["tool"]]))
             if row["error"] == "1":
                 axis.plot(left + width / 2, lane, "X", color="white", markeredgecolor="black", markersize=6, zorder=3)
+    at, said = _end(rows)
+    axis.text(at, lane, said, va="center", fontsize=7)
+
+
+def _end(rows: Sequence[dict[str, str]]) -> tuple[float, str]:
+    """Behind which turn an episode's end is written, and what it ends with."""
     (end,) = (row for row in rows if row["end_reason"])
-    last = int(end["turn"]) + (0.5 if by_turn[int(end["turn"])] else -0.4)
-    said = f"{end['end_reason'].replace('_', ' ')}: {'passed' if end['passed'] == '1' else 'failed'}"
-    axis.text(last, lane, f"▸ {said}", va="center", fontsize=7)
+    called = any(row["tool"] and row["turn"] == end["turn"] for row in rows)
+    said = f"▸ {end['end_reason'].replace('_', ' ')}: {'passed' if end['passed'] == '1' else 'failed'}"
+    return int(end["turn"]) + (0.5 if called else -0.4), said
 
 
 def note(study: Study, shown: panels.Shown) -> str:

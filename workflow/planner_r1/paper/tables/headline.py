@@ -118,11 +118,14 @@ class Headline:
         where = f"of the mean curve of {self.regime}, validation split, {self.study.world_label}, not smoothed"
         for model, course in self.courses.items():
             if (step := course.peak_step) is None:
-                yield Ours("final_pass_peak", model, None, "percent", note="no validations")
+                note = "no step at which all seeds were validated" if course.steps else "no validations"
+                yield Ours("final_pass_peak", model, None, "percent", note=note)
                 continue
             at = course.passes[:, course.steps.index(step)]
             peak = t_interval(at[~np.isnan(at)].tolist())
             note = f"highest point {where}; step {step} (interval: over the seeds there)"
+            if not course.complete.all():
+                note += f"; of the {course.complete.sum()} steps of {len(course.steps)} that all its seeds have"
             yield Ours("final_pass_peak", model, peak.mean, "percent", peak.low, peak.high, peak.n, note)
         if not self.courses:
             return
@@ -149,16 +152,18 @@ class Headline:
         for model, course in self.courses.items():
             found, flops = self.intervals[model], course.reaches(self.line)
             interval = found[1] if found else compute.Interval()
-            note = _flops_note(course, flops) + (f"; {BOOTSTRAP}" if found else "")
+            note = _flops_note(course, flops, self.line)
+            note += f"; {BOOTSTRAP}" * (interval != compute.Interval())
+            n = sum(spent.source is not None for spent in course.spent)
             name = f"flops_to_90pct_of_{short(self.larger)}_peak"
-            yield Ours(name, model, flops, "FLOPs", interval.low, interval.high, len(course.seeds), note)
+            yield Ours(name, model, flops, "FLOPs", interval.low, interval.high, n, note)
         for model, course in self.courses.items():
             if model == self.larger:
                 continue
             found, flops = self.intervals[model], course.reaches(self.line)
             interval = found[2] if found else compute.Interval()
             ratio = baseline / flops if baseline and flops else None
-            note = f"{self.larger}'s FLOPs over {model}'s" + (f"; {BOOTSTRAP}" if found else "")
+            note = f"{self.larger}'s FLOPs over {model}'s" + f"; {BOOTSTRAP}" * (interval != compute.Interval())
             if found and interval.low == 0:
                 note += "; 0 where the line is not reached"
             n = min(len(course.seeds), len(larger.seeds))
@@ -254,10 +259,17 @@ class Headline:
         return self.study.backend == "gpu"
 
 
-def _flops_note(course: compute.Course, flops: float | None) -> str:
+def _flops_note(course: compute.Course, flops: float | None, line: float) -> str:
+    whys = "; ".join(sorted({spent.why for spent in course.spent if spent.source is None}))
     if not course.source:
-        return "; ".join(sorted({spent.why for spent in course.spent if spent.why})) or "no validations"
-    said = "not reached" if flops is None else "first crossing of the mean curve, straight between validations"
+        reached = "reached, but FLOPs are not known: " if course.passes_reach(line) else "FLOPs are not known: "
+        return reached + whys if whys else "no validations"
+    said = "not reached"
+    if flops is not None:
+        said = "first crossing of the mean curve, straight between validations"
+    elif course.passes_reach(line):
+        said = "reached, by seeds or at steps whose FLOPs are not known"
+    said += f" (of some seeds: {whys})" if whys else ""
     reckoned = "; reckoned from model size and tokens" if compute.RECKONED in course.source else "; from verl's MFU"
     return said + reckoned
 
