@@ -149,11 +149,36 @@ def test_an_address_leads_to_an_episode(seen, page):
     seen.driver.get("about:blank")
     go(seen, address)
     assert texts(seen, "#viewer-say") == said
-    for broken in ("#episode/%", "#episode/a/b/c/d", "#episode"):
-        seen.driver.get("about:blank")
-        go(seen, page.as_uri() + broken)
-        assert texts(seen, "#viewer-say")[0]
+    assert texts(seen, ".absent") == []
     assert seen.messages() == []
+
+
+def test_an_address_of_an_episode_that_is_not_there_says_so(seen, page):
+    links = {
+        "#episode/%": "none",
+        "#episode": "none",
+        "#episode/a/b/%3Cb%3Ec/d": "a, b, <b>c, d",
+        f"#episode/validation%20during%20training/tiny%2C%20stage1%2C%20seed%200/{LAST}/99": f"seed 0, {LAST}, 99",
+    }
+    for link, told in links.items():
+        seen.driver.get("about:blank")
+        go(seen, page.as_uri() + link)
+        (said,) = texts(seen, ".absent")
+        assert said.startswith("The link's episode (") and f"{told}) is not in this report; another is shown:" in said
+    assert f"tiny, stage1, seed 0, step {LAST}, query 1: official pass" in texts(seen, "#viewer-say")[0]
+    choose(seen, step="20")
+    assert texts(seen, ".absent") == [] and seen.messages() == []
+
+
+def test_the_papers_tables_fit_a_desk(seen):
+    """Both tables of the paper to their last column, as wide as their numbers make them."""
+    for table in ("table1", "table2"):
+        box, inner = seen.run(
+            "const box = document.querySelector(`#${arguments[0]} .scroll`);"
+            "return [box.clientWidth, box.querySelector('table').offsetWidth]",
+            table,
+        )
+        assert 0 < inner <= box, table
 
 
 def test_what_a_model_wrote_is_never_run(seen, page):

@@ -219,13 +219,17 @@
   };
   const follow = () => {
     const [place, ...keys] = location.hash.slice(1).split("/");
-    if (place !== "episode" || keys.length !== FIELDS.length) return;
+    if (place !== "episode") return;
+    let asked = [];
     try {
-      FIELDS.forEach((field, i) => (wanted[field] = decodeURIComponent(keys[i])));
+      asked = keys.map(decodeURIComponent);
     } catch {
-      return; // not a link that was made here
+      // not a link that was made here
     }
+    if (asked.length === FIELDS.length) FIELDS.forEach((field, i) => (wanted[field] = asked[i]));
     show();
+    if (FIELDS.some((field, i) => wanted[field] !== asked[i]))
+      say.prepend(make("span", "absent", `The link's episode (${asked.join(", ") || "none"}) is not in this report; another is shown:`));
     at("episodes").scrollIntoView();
   };
   for (const field of FIELDS) {

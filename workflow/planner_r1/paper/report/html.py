@@ -12,7 +12,11 @@ from pathlib import Path
 import mistune
 
 LEAST_ZOOM = 0.75
+WIDE = 9  # columns from which a table is set smaller, so that it fits a screen
 SHORT = 24  # characters of a cell that stay on one line
+LONG_WORD = re.compile(r"\b(Common)(sense)\b")  # of a heading: a soft hyphen lets it break
+# The spaces at which a number such as `🟩 1.2 ± 0.3 (p 0.01 → 0.02) ▲` must not break.
+WITHIN_NUMBER = re.compile("(?<=[🟩🟥]) | (?=[±▲▼])|(?<=[±p]) (?=[0-9])")
 
 
 class Html(str):
@@ -58,13 +62,20 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[object]], numbers: Co
         return element("tr", *(Html(_cell(tag, text(cell), i in numbers)) for i, cell in enumerate(cells)))
 
     body = [line("td", row) for row in rows]
-    whole = element("table", element("thead", line("th", headings)), element("tbody", *body))
-    return _box(whole, "Table") if body else Html()
+    content = element("thead", line("th", headings)) + element("tbody", *body)
+    return _table_box(content, len(headings)) if body else Html()
+
+
+def _table_box(content: Html, columns: int) -> Html:
+    own = {"class_": "wide"} if columns >= WIDE else {}
+    return _box(element("table", content, **own), "Table")
 
 
 def _cell(tag: str, content: str, is_number: bool) -> str:
     kinds = ["number"] * is_number + ["short"] * (tag == "td" and len(content) <= SHORT)
     own = f' class="{" ".join(kinds)}"' if kinds else ""
+    content = LONG_WORD.sub("\\1\xad\\2", content) if tag == "th" else content
+    content = WITHIN_NUMBER.sub("\xa0", content) if is_number else content
     return f"<{tag}{own}>{content}</{tag}>"
 
 
@@ -106,7 +117,7 @@ class _Renderer(mistune.HTMLRenderer):
 
 
 def _table(renderer, text: str) -> str:
-    return _box(Html(f"<table>\n{text}</table>\n"), "Table")
+    return _table_box(Html(f"\n{text}"), text.count("<th>") + text.count("<th "))
 
 
 def _table_row(renderer, text: str) -> str:
