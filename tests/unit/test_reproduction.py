@@ -216,6 +216,10 @@ def changed(**sections):
         (changed(models={"qwen3-8b": {"warm_start": {}}}), 1000, "another model (qwen3-8b made here)"),
         (changed(regimes={"stage1": [{"weights": "stage3", "steps": 500}]}), 1000, "other phases"),
         (
+            changed(regimes={"stage1": {"phases": [{"weights": "stage1", "steps": 500}], "algorithm": "rloo"}}),
+            *(1000, "another algorithm (rloo)"),
+        ),
+        (
             changed(training={"save_every": 100, "overrides": {"actor_rollout_ref.actor.optim.lr": 1e-5}}),
             *(1000, "other settings (lr)"),
         ),

@@ -43,6 +43,7 @@ SPARE = 0.1  # of the margin: an interval that lies within it counts as no diffe
 TEST_QUERIES = 1_000  # of the official test split
 RUNS = "of 5 runs"
 FIGURES = "figure against figure"
+PAPERS_ALGORITHM = "grpo"
 LEADERBOARD = "constraints hidden: needs the leaderboard"
 METRICS = table1.COLUMNS[:6]  # the paper's six
 FIELDS = ("part", "where", "quantity", "model", "regime", "steps", "unit", "paper", "paper_ci", "ours", "low", "high")
@@ -192,6 +193,10 @@ def training_obstacles(study: Study, model: str, regime: str) -> Iterator[str]:
         as_printed = [phase.weights for phase in phases] == [regime]
     if not as_printed:
         yield "other phases"
+    algorithm = study.algorithm(regime) or PAPERS_ALGORITHM
+    name = algorithm if isinstance(algorithm, str) else algorithm["name"]
+    if name != PAPERS_ALGORITHM:
+        yield f"another algorithm ({name})"
     changed = sorted(key for key, value in study.regime_overrides(regime).items() if _changed(key, value))
     if changed:
         yield f"other settings ({', '.join(key.rpartition('.')[2] for key in changed)})"
