@@ -128,8 +128,8 @@ class Bill:
         return {m: peak_bytes(shape.parameters, exports[m]) for m, shape in shapes.items() if shape}
 
     def shape(self, model: str) -> Shape | None:
-        """The sizes of a model: its own where it is made already, of the warm start that is to make it, its folder, or the
-        paper's model of that name."""
+        """The sizes of a model: its own where it is there, of the warm start that will make it, of its folder, or of
+        the paper's model of that name."""
         if made := Shape.from_folder(self.folder / "models" / model):
             return made
         if warm_start := self.study.warm_start(model):
