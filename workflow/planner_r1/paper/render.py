@@ -36,6 +36,27 @@ def tex(text: str) -> str:
     return text.replace("×", r"$\times$")
 
 
+def tex_table(
+    caption: str, alignment: str, headings: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
+) -> list[str]:
+    """The lines of a table as wide as a page (needs booktabs and graphicx), of texts for LaTeX, with notes below it."""
+    return [
+        r"\begin{table*}",
+        r"  \centering\small",
+        rf"  \caption{{{caption}}}",
+        r"  \resizebox{\textwidth}{!}{%",
+        rf"  \begin{{tabular}}{{{alignment}}}",
+        r"    \toprule",
+        f"    {' & '.join(headings)} \\\\",
+        r"    \midrule",
+        *(f"    {' & '.join(row)} \\\\" for row in rows),
+        r"    \bottomrule",
+        r"  \end{tabular}}",
+        *(rf"  \par\footnotesize {note}" for note in notes),
+        r"\end{table*}",
+    ]
+
+
 def rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
 

@@ -15,7 +15,7 @@ import numpy as np
 from planner_r1.paper import compute
 from planner_r1.paper.curves import validations
 from planner_r1.paper.reference import SEEDS, SOURCE, reference
-from planner_r1.paper.render import bar, powers_of_ten, rounded, tex
+from planner_r1.paper.render import bar, powers_of_ten, rounded, tex, tex_table
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import t_interval
 from planner_r1.paper.tables.table1 import OURS, shown_split
@@ -289,20 +289,8 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
 
 def latex(rows: Sequence[dict[str, str]], title: str) -> str:
     """The table for a paper (needs booktabs and graphicx), from the rows of the CSV."""
-    lines = [
-        r"\begin{table*}",
-        r"  \centering\small",
-        rf"  \caption{{{tex(title)}. {tex(' '.join(LEGEND))}}}",
-        r"  \resizebox{\textwidth}{!}{%",
-        r"  \begin{tabular}{llrrrll}",
-        r"    \toprule",
-        f"    {' & '.join(map(tex, HEADINGS))} \\\\",
-        r"    \midrule",
-        *(f"    {' & '.join(map(tex, _texts(row)))} \\\\" for row in rows),
-        r"    \bottomrule",
-        r"  \end{tabular}}",
-        r"\end{table*}",
-    ]
+    caption = f"{tex(title)}. {tex(' '.join(LEGEND))}"
+    lines = tex_table(caption, "llrrrll", [*map(tex, HEADINGS)], ([*map(tex, _texts(row))] for row in rows))
     return "\n".join(lines + [f"% {note}" for note in _notes(rows)]) + "\n"
 
 

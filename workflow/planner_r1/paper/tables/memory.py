@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from statistics import mean
 
 from planner_r1.paper.reference import SOURCE, reference
-from planner_r1.paper.render import bar, rounded, tex
+from planner_r1.paper.render import bar, rounded, tex, tex_table
 from planner_r1.paper.results import Results
 from planner_r1.study import Study
 
@@ -97,22 +97,11 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
 
 def latex(rows: Sequence[dict[str, str]], title: str) -> str:
     """The table for a paper (needs booktabs and graphicx), from the rows of the CSV."""
-    lines = [
-        r"\begin{table*}",
-        r"  \centering\small",
-        rf"  \caption{{{tex(title)}. {tex(' '.join(LEGEND).replace('`', ''))}}}",
-        r"  \resizebox{\textwidth}{!}{%",
-        rf"  \begin{{tabular}}{{lllll{'r' * (len(HEADINGS) - 5)}}}",
-        r"    \toprule",
-        f"    {' & '.join(map(tex, HEADINGS))} \\\\",
-        r"    \midrule",
-        *(f"    {' & '.join(tex(row[key]) for key in FIELDS[:-1])} \\\\" for row in rows),
-        r"    \bottomrule",
-        r"  \end{tabular}}",
-        *(rf"  \par\footnotesize {tex(_place(row))}: {tex(row['note'])}" for row in rows if row["note"]),
-        r"\end{table*}",
-    ]
-    return "\n".join(lines) + "\n"
+    caption = f"{tex(title)}. {tex(' '.join(LEGEND).replace('`', ''))}"
+    cells = ([tex(row[key]) for key in FIELDS[:-1]] for row in rows)
+    notes = (f"{tex(_place(row))}: {tex(row['note'])}" for row in rows if row["note"])
+    alignment = "lllll" + "r" * (len(HEADINGS) - 5)
+    return "\n".join(tex_table(caption, alignment, [*map(tex, HEADINGS)], cells, notes)) + "\n"
 
 
 def _place(row: dict[str, str]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from planner_r1.paper.reference import SEEDS, SOURCE, reference
-from planner_r1.paper.render import bar, number, rounded, tex
+from planner_r1.paper.render import bar, number, rounded, tex, tex_table
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import Estimate, t_interval
 from planner_r1.study import BASE_REGIME, SPLITS, Study
@@ -122,24 +122,16 @@ def latex(rows: Sequence[dict[str, str]], title: str) -> str:
     """The table for a paper (needs booktabs and graphicx), from the rows of the CSV."""
     headings = ("Source", "Model", "Regime", "Split", "Steps", "$n$", *(tex(heading) for *_, heading in COLUMNS))
     legend = r"Percent; mean $\pm$ half-width of the 95\% t-interval over $n$ seeds. In italics: the paper's rows"
-    lines = [
-        r"\begin{table*}",
-        r"  \centering\small",
-        rf"  \caption{{{tex(title)}. {legend} ({SOURCE}, Table 1).}}",
-        r"  \resizebox{\textwidth}{!}{%",
-        rf"  \begin{{tabular}}{{llll{'r' * (len(headings) - 4)}}}",
-        r"    \toprule",
-        f"    {' & '.join(headings)} \\\\",
-        r"    \midrule",
-    ]
-    for row in rows:
-        cells = [tex(cell).replace("±", r"$\pm$") for cell in _texts(row, "±", "missing", "paper")]
-        style = r"\textit{%s}" if row["source"] != OURS else "%s"
-        lines.append(f"    {' & '.join(style % cell for cell in cells)} \\\\")
-    lines += [r"    \bottomrule", r"  \end{tabular}}", r"\end{table*}"]
+    caption = f"{tex(title)}. {legend} ({SOURCE}, Table 1)."
+    lines = tex_table(caption, "llll" + "r" * (len(headings) - 4), headings, map(_tex_cells, rows))
     lines += [f"% {PART}"] * any(row["steps"] != row["run_steps"] for row in rows)
     lines += [f"% {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
     return "\n".join(lines) + "\n"
+
+
+def _tex_cells(row: dict[str, str]) -> list[str]:
+    style = r"\textit{%s}" if row["source"] != OURS else "%s"
+    return [style % tex(cell).replace("±", r"$\pm$") for cell in _texts(row, "±", "missing", "paper")]
 
 
 def _texts(row: dict[str, str], plus_minus: str, missing: str, paper: str) -> list[str]:

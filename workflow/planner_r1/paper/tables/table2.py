@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from planner_r1.paper.reference import SOURCE, reference
-from planner_r1.paper.render import bar, number, rounded, tex
+from planner_r1.paper.render import bar, number, rounded, tex, tex_table
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import LEVEL, Estimate, holm, paired_permutation, t_interval
 from planner_r1.study import BASE_REGIME, Checkpoint, Study
@@ -181,23 +181,15 @@ def markdown(rows: Sequence[Mapping[str, str]], title: str) -> str:
 def latex(rows: Sequence[Mapping[str, str]], title: str) -> str:
     """The table for a paper (needs amssymb, booktabs, graphicx and xcolor with the option table), from the CSV."""
     headings = ("Source", "Model", "Regime", "Steps", "$n$", *(_tex(heading) for *_, heading in COLUMNS))
-    lines = [
-        r"\begin{table*}",
-        r"  \centering\small",
-        rf"  \caption{{{tex(title)}. {_tex(' '.join(LEGEND))} In italics: the paper's rows ({SOURCE}, Table 2).}}",
-        r"  \resizebox{\textwidth}{!}{%",
-        rf"  \begin{{tabular}}{{lll{'r' * (len(headings) - 3)}}}",
-        r"    \toprule",
-        f"    {' & '.join(headings)} \\\\",
-        r"    \midrule",
-    ]
-    for row in rows:
-        style = r"\textit{%s}" if row["source"] != OURS else "%s"
-        cells = [*map(_tex, _start(row)), *(_latex_cell(row, key) for key in KEYS)]
-        lines.append(f"    {' & '.join(style % cell for cell in cells)} \\\\")
-    notes = [rf"  \par\footnotesize {_tex(note)}" for note in _notes(rows, "")]
-    lines += [r"    \bottomrule", r"  \end{tabular}}", *notes, r"\end{table*}"]
+    caption = f"{tex(title)}. {_tex(' '.join(LEGEND))} In italics: the paper's rows ({SOURCE}, Table 2)."
+    alignment = "lll" + "r" * (len(headings) - 3)
+    lines = tex_table(caption, alignment, headings, map(_tex_cells, rows), map(_tex, _notes(rows, "")))
     return "\n".join(lines) + "\n"
+
+
+def _tex_cells(row: Mapping[str, str]) -> list[str]:
+    style = r"\textit{%s}" if row["source"] != OURS else "%s"
+    return [style % cell for cell in (*map(_tex, _start(row)), *(_latex_cell(row, key) for key in KEYS))]
 
 
 def _start(row: Mapping[str, str]) -> list[str]:
