@@ -45,7 +45,7 @@ def announced_jobs(checkout: Clone, study: str) -> list[Job]:
         if found := re.match(r"(?:local)?rule (\w+):$", line):
             jobs.append(Job(found[1]))
         elif found := re.match(r"    (input|output): (.*)$", line):
-            files = {file.strip() for file in found[2].split(", ")}
+            files = {file.strip().removesuffix(" (update)") for file in found[2].split(", ")}
             (jobs[-1].inputs if found[1] == "input" else jobs[-1].outputs).update(files)
     return [job for job in jobs if job.rule != "all"]
 
