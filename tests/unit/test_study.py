@@ -151,7 +151,7 @@ def test_a_study_of_files():
     [
         ({"sead": 1}, "sead: unknown key (did you mean 'seed'?)"),
         ({"training": {"saveevery": 1}}, "training.saveevery: unknown key (did you mean 'save_every'?)"),
-        ({"evaluation": {"zzz": 1}}, "evaluation.zzz: unknown key (known here: splits, checkpoints, overrides)"),
+        ({"evaluation": {"zzz": 1}}, "evaluation.zzz: unknown key (known here: splits, noise, checkpoints, overrides)"),
         ({"seeds": ["0"]}, "seeds[0]: expected integer, found '0'"),
         ({"seeds": []}, "seeds: [] should be non-empty"),
         ({"sandbox": {"source": "web"}}, "sandbox.source: expected one of synthetic, files, found 'web'"),

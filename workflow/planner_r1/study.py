@@ -22,6 +22,7 @@ from planner_r1.errors import InputError
 
 SCHEMA_FILE = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.json"
 SPLITS = ("train", "validation", "test")
+OFFICIAL = "official"  # the evaluator's profile of the paper
 BASE_REGIME = "base"
 DATABASE_FILES = (
     "accommodations/clean_accommodations_2022.csv",
@@ -41,19 +42,20 @@ SUITE_FILES = {
     ),
 }
 SCRIPTED_USER = "scripted"
+UNDER = "+"  # between a split and the noise it is evaluated under
 # Keys that mean something under one `source` only.
 SOURCE_KEYS = {
     "sandbox": {"synthetic": ("world",), "files": ("database", "official")},
-    "queries": {"synthetic": ("days", "levels", "sizes"), "files": SPLITS},
+    "queries": {"synthetic": ("days", "levels", "sizes", "avoid"), "files": ()},
     **{f"suites.{suite}": {"synthetic": ("size", "seed"), "files": ("folder", "items")} for suite in SUITE_FILES},
 }
 
 
 @dataclass(frozen=True)
 class Phase:
-    """A stretch of training steps under one weighting of the reward (`stage1`, `stage2` or `stage3`)."""
+    """A stretch of training steps under one weighting of the reward: a stage's name, or five numbers."""
 
-    weights: str
+    weights: str | tuple[float, ...]
     steps: int
 
 
@@ -172,8 +174,32 @@ class Study:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The splits that checkpoints are evaluated on."""
-        return tuple(self.config["evaluation"]["splits"])
+        """What checkpoints are evaluated on: splits, and splits under noise as `test+flaky`."""
+        plain, noises = self.config["evaluation"]["splits"], self.config["evaluation"]["noise"]
+        return (*plain, *(f"{split}{UNDER}{noise}" for split in plain for noise in noises))
+
+    @staticmethod
+    def query_split(split: str) -> str:
+        """The split whose queries are asked: `test` of `test+flaky`."""
+        return split.partition(UNDER)[0]
+
+    def evaluation_noise(self, split: str) -> dict | None:
+        """What goes wrong with the tools in an evaluation, as of `test+flaky`; None for nothing."""
+        name = split.partition(UNDER)[2]
+        return self.config["noise"][name] if name else None
+
+    def training_noise(self, regime: str) -> dict | None:
+        """What goes wrong with the tools while a regime trains; None for nothing."""
+        name = self._regime(regime).get("noise")
+        return self.config["noise"][name] if name else None
+
+    def train_queries(self, regime: str) -> int | None:
+        """The number of queries a regime trains on; None for the whole split."""
+        return self._regime(regime).get("train_queries")
+
+    def profile(self, regime: str) -> str:
+        """The evaluator's profile that pays in a regime."""
+        return self._regime(regime).get("profile") or OFFICIAL
 
     @property
     def world(self) -> dict | None:
@@ -252,8 +278,12 @@ class Study:
 
     def query_file(self, split: str) -> str | None:
         """The file a split is read from, or None where it is drawn."""
-        queries = self.config["queries"]
-        return queries.get(split) if queries["source"] == "files" else None
+        return self.config["queries"].get(split)
+
+    @property
+    def avoided_queries(self) -> tuple[str, ...]:
+        """Files whose queries no drawn one may equal."""
+        return tuple(self.config["queries"].get("avoid", ()))
 
     @property
     def all_splits(self) -> tuple[str, ...]:
@@ -270,11 +300,15 @@ class Study:
 
     def query_count(self, split: str) -> int | None:
         """The number of queries to draw for a split, or None where they are read from a file."""
-        return self.config["queries"]["sizes"][split] if self.query_spec else None
+        return None if self.query_file(split) else self.config["queries"]["sizes"][split]
 
     def warm_start(self, model: str) -> dict | None:
         """Fields of a warm start, or None for a model that is given."""
         return self.config["models"][model].get("warm_start")
+
+    def fine_tune(self, model: str) -> dict | None:
+        """How a given model is fine-tuned before training by reward; None where it is taken as it is."""
+        return self.config["models"][model].get("fine_tune")
 
     def model_path(self, model: str) -> str | None:
         """Where a given model lies, or None for one that is made here."""
@@ -298,7 +332,7 @@ class Study:
         if model not in self.models or regime not in self.regimes_of(model):
             raise InputError(f"study '{self.name}' has no run '{model}/{regime}'")
         phases = (
-            Phase(p["weights"], p["steps"] if isinstance(p["steps"], int) else p["steps"][model])
+            Phase(_weights(p["weights"]), p["steps"] if isinstance(p["steps"], int) else p["steps"][model])
             for p in self._regime(regime)["phases"]
         )
         return Run(model, regime, seed, tuple(phases))
@@ -328,16 +362,22 @@ class Study:
         """What makes a run what it is, as plain values: a change of any of them asks for a new run."""
         run = self.run(model, regime, seed)
         training = self.config["training"]
-        algorithm = self.algorithm(regime)
+        # Only what is asked for: a run from before there was a key is still the same run.
+        asked = {
+            "algorithm": self.algorithm(regime),
+            "train_queries": self.train_queries(regime),
+            "noise": self.training_noise(regime),
+            "profile": None if self.profile(regime) == OFFICIAL else self.profile(regime),
+        }
         return {
-            "phases": [{"weights": phase.weights, "steps": phase.steps} for phase in run.phases],
+            "phases": [{"weights": _as_list(phase.weights), "steps": phase.steps} for phase in run.phases],
             "seed": seed,
             "save_every": training["save_every"],
             "test_every": training["test_every"],
             "export_steps": self.export_steps(run),
             "backend": training["backend"],
             "overrides": self.regime_overrides(regime),
-            **({"algorithm": algorithm} if algorithm else {}),
+            **{key: value for key, value in asked.items() if value},
         }
 
     @cached_property
@@ -433,20 +473,34 @@ class Study:
         if self.query_spec is None:
             trains = any(self._models_of(regime) for regime in self.regimes)
             for split in (*(("train", "validation") if trains else ()), *self.splits):
-                if not self.query_file(split):
+                if not self.query_file(self.query_split(split)):
                     raise InputError(f"queries.{split}: missing; source 'files' needs the file of this split")
         elif not any(self.query_spec["levels"].values()):
             raise InputError("queries.levels: all weights are 0; give at least one level a positive weight")
         for model in self.models:
-            if not (self.warm_start(model) or self.model_path(model) or self.endpoint(model)):
-                raise InputError(f"models.{model}: needs either 'warm_start', 'path' or 'endpoint'")
+            self._check_model(model)
             self._check_key_variable(f"models.{model}.endpoint", self.endpoint(model) or {})
         for regime in self.regimes:
             self._check_regime(regime)
+        for i, name in enumerate(self.config["evaluation"]["noise"]):
+            self._check_noise(f"evaluation.noise[{i}]", name)
         if self.config.get("memory") and self.regimes:
             raise InputError(f"memory: a study of memory has no regimes, but this one has '{self.regimes[0]}'")
         self._check_checkpoints()
         self._check_suites()
+
+    def _check_model(self, model: str) -> None:
+        kinds = [key for key in ("warm_start", "path", "endpoint") if self.config["models"][model].get(key)]
+        if len(kinds) != 1:
+            found = " and ".join(map(repr, kinds)) or "none of them"
+            raise InputError(f"models.{model}: needs one of 'warm_start', 'path' and 'endpoint', found {found}")
+        if self.fine_tune(model) is not None and kinds != ["path"]:
+            raise InputError(f"models.{model}.fine_tune: belongs to a model with 'path', but this one has '{kinds[0]}'")
+
+    def _check_noise(self, key: str, name: str | None) -> None:
+        if name is not None and name not in self.config["noise"]:
+            known = ", ".join(self.config["noise"]) or "none"
+            raise InputError(f"{key}: no '{name}' under 'noise' in this study (known: {known})")
 
     def _check_key_variable(self, key: str, endpoint: dict) -> None:
         """Whoever writes the key itself into a study is told so, without it."""
@@ -479,6 +533,10 @@ class Study:
                 raise InputError(f"{key}.models[{i}]: no model '{model}' in this study ({', '.join(self.models)})")
             if model not in self.trainable:
                 raise InputError(f"{key}.models[{i}]: '{model}' is behind an endpoint and cannot be trained")
+        self._check_noise(f"{key}.noise", self._regime(regime).get("noise"))
+        asked, drawn = self.train_queries(regime), self.query_count("train")
+        if asked and drawn and asked > drawn:
+            raise InputError(f"{key}.train_queries: {asked}, but the train split has {drawn} (queries.sizes.train)")
         phases = key if isinstance(self.config["regimes"][regime], list) else f"{key}.phases"
         for i, phase in enumerate(self._regime(regime)["phases"]):
             self._check_steps(f"{phases}[{i}].steps", phase["steps"], models)
@@ -503,6 +561,14 @@ class Study:
             if step % every and any(step < run.steps for run in self.runs):
                 key = f"evaluation.checkpoints[{i}]"
                 raise InputError(f"{key}: step {step} is not saved; use multiples of training.save_every ({every})")
+
+
+def _weights(written: str | list) -> str | tuple[float, ...]:
+    return written if isinstance(written, str) else tuple(map(float, written))
+
+
+def _as_list(weights: str | tuple[float, ...]) -> str | list[float]:
+    return weights if isinstance(weights, str) else list(weights)
 
 
 def load_schema() -> dict:

@@ -116,6 +116,7 @@ class PlannerTrainer(PPOTrainerSync):
         super()._compute_metrics(batch, metrics, timing_raw, global_steps, epoch)
         real = [k for k, tag in zip(batch.keys, batch.tags, strict=True) if not tag.get("is_padding", False)]
         metrics.update(step_metrics(self._reward_infos(real)))
+        metrics["training/queries_asked"] = self._asked  # more than the batch where dynamic sampling asked further ones
 
     def _val_metrics_update(self, data_sources, sample_uids, reward_extra_infos_dict, *args, **kwargs):
         metrics = super()._val_metrics_update(data_sources, sample_uids, reward_extra_infos_dict, *args, **kwargs)
