@@ -161,7 +161,7 @@ def test_a_study_of_files():
         ({"queries": {"source": "synthetic", "levels": {"easy": 0, "medium": 0, "hard": 0}}}, "queries.levels"),
         ({"models": {}}, "models: {} should be non-empty"),
         ({"models": {"a": {"path": "p", "warm_start": {}}}}, "models.a: "),
-        ({"models": {"a": {"path": None}}}, "models.a: needs either"),
+        ({"models": {"a": {"path": None}}}, "models.a: needs one of 'warm_start', 'path' and 'endpoint', found none"),
         ({"models": {"Big One": {"path": "p"}}}, "models.Big One: not allowed as a name"),
         ({"regimes": {"base": [{"weights": "stage1", "steps": 1}]}}, "regimes.base: not allowed as a name"),
         ({"regimes": {"s": [{"weights": "stage9", "steps": 1}]}}, "regimes.s[0].weights: expected one of stage1"),
@@ -251,7 +251,7 @@ def test_keys_of_the_schema_are_those_of_the_library():
     regime = schema["regimes"]["additionalProperties"]
     assert regime["items"] == regime["properties"]["phases"]["items"]
     phase = regime["items"]["properties"]
-    assert phase["weights"]["enum"] == list(STAGES)
+    assert phase["weights"]["then"]["enum"] == list(STAGES)
     assert tuple(schema["training"]["properties"]["backend"]["enum"]) == BACKENDS
 
 
