@@ -6,7 +6,7 @@ To add one, write its module in `tables/` or `figures/`, name it here, and put i
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -38,6 +38,7 @@ class Artefact:
     module: of `tables/` or `figures/`, of a document of `paper/` itself; the artefact's name where it is not given
     options: what `rows` is called with beside the study and its results
     may_read: kinds that it reads as well, where the study has them
+    made_for: whether it says anything of a study that has all it reads
     """
 
     name: str
@@ -47,6 +48,7 @@ class Artefact:
     module: str = ""
     options: Mapping = field(default_factory=dict)
     may_read: tuple[str, ...] = ()
+    made_for: Callable[[Study], bool] = lambda study: True
 
     @property
     def drawn_by(self) -> str:
@@ -141,14 +143,15 @@ def artefact(name: str) -> Artefact:
 
 
 def artefacts_of(study: Study) -> list[Artefact]:
-    """Those that a study has files for of every kind they read; of a study of memory its table alone."""
+    """Those that are made for a study and that it has files for of every kind they read; of a study of memory its table
+    alone."""
     if study.probes:
         return [artefact("memory")]
     return [known for known in ARTEFACTS if _can_be_made(known, study)]
 
 
 def _can_be_made(one: Artefact, study: Study) -> bool:
-    return all(files_of(study, kind) for kind in one.reads)
+    return one.made_for(study) and all(files_of(study, kind) for kind in one.reads)
 
 
 def artefact_files(artefacts: Collection[Artefact], kind: str | None = None) -> list[str]:
