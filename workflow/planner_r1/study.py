@@ -197,6 +197,11 @@ class Study:
         """The number of queries a regime trains on; None for the whole split."""
         return self._regime(regime).get("train_queries")
 
+    @property
+    def train_subsets(self) -> tuple[int, ...]:
+        """The numbers of queries that regimes train on where it is not the whole split, ascending."""
+        return tuple(sorted({size for regime in self.regimes if (size := self.train_queries(regime))}))
+
     def profile(self, regime: str) -> str:
         """The evaluator's profile that pays in a regime."""
         return self._regime(regime).get("profile") or OFFICIAL
@@ -359,13 +364,12 @@ class Study:
         return tuple(self.run(m, r, s) for m in self.models for r in self.regimes_of(m) for s in self.seeds_of(r))
 
     def train_settings(self, model: str, regime: str, seed: int) -> dict:
-        """What makes a run what it is, as plain values: a change of any of them asks for a new run."""
+        """What makes a run what it is beside its files, as plain values: a change of any of them asks for a new run."""
         run = self.run(model, regime, seed)
         training = self.config["training"]
         # Only what is asked for: a run from before there was a key is still the same run.
         asked = {
             "algorithm": self.algorithm(regime),
-            "train_queries": self.train_queries(regime),
             "noise": self.training_noise(regime),
             "profile": None if self.profile(regime) == OFFICIAL else self.profile(regime),
         }

@@ -58,6 +58,13 @@ def query_sources(wildcards):
     }
 
 
+def train_rows(wildcards):
+    """The rows a regime trains on: the whole split, or its first ones."""
+    size = study.train_queries(wildcards.regime)
+    first = f"-{size}" if size else ""
+    return f"<results>/data/train{first}.parquet"
+
+
 def base_model_sources(wildcards):
     if study.warm_start(wildcards.model):
         return {

@@ -4,6 +4,7 @@
 rule data:
     input:
         expand("<results>/data/{split}.parquet", split=study.all_splits),
+        expand("<results>/data/train-{size}.parquet", size=study.train_subsets),
 
 
 rule queries:
@@ -34,6 +35,20 @@ rule parquet:
         template=study.prompt,
     script:
         "../scripts/parquet.py"
+
+
+# The first rows of the train split, so that a smaller set is part of every larger one.
+rule train_subset:
+    input:
+        "<results>/data/train.parquet",
+    output:
+        "<results>/data/train-{size}.parquet",
+    log:
+        "<logs>/train_subset/{size}.log",
+    wildcard_constraints:
+        size=r"\d+",
+    script:
+        "../scripts/train_subset.py"
 
 
 localrules:

@@ -36,7 +36,7 @@ rule train_run:
     input:
         model="<results>/models/{model}/MANIFEST.json",
         store=STORE,
-        train="<results>/data/train.parquet",
+        train=train_rows,
         validation="<results>/data/validation.parquet",
         template=present(study.prompt),
         settings=SETTINGS,

@@ -144,6 +144,19 @@ def check_study(study: Study) -> None:
     for i, (overrides, algorithm) in enumerate(asked):
         if (overrides, algorithm) not in asked[:i]:
             compose_config(study.backend, overrides, {}, algorithm)
+    for regime in study.regimes:
+        if queries := study.train_queries(regime):
+            _check_train_queries(study, regime, queries)
+
+
+def _check_train_queries(study: Study, regime: str, queries: int) -> None:
+    """Refuse a regime that trains on fewer queries than one step asks: verl would find no whole batch in them."""
+    config = compose_config(study.backend, study.regime_overrides(regime), {}, study.algorithm(regime))
+    if queries < config.data.train_batch_size:
+        raise InputError(
+            f"regimes.{regime}.train_queries: {queries}, but a step asks {config.data.train_batch_size} "
+            "(data.train_batch_size); train on more queries or take smaller batches"
+        )
 
 
 def save_config(config: DictConfig, path: Path) -> None:

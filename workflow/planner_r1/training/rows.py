@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from planner_r1.agent.prompt import render_messages, template_hash
+from planner_r1.errors import InputError
 from planner_r1.queries import Query
 from planner_r1.training.verl_files import AGENT_LOOP
 
@@ -37,6 +38,21 @@ def prompt_template_hash(parquet: str | Path) -> str | None:
 def row_count(parquet: str | Path) -> int:
     """The number of rows of a file."""
     return pq.read_metadata(parquet).num_rows
+
+
+def write_first_rows(parquet: str | Path, size: int, out: str | Path) -> None:
+    """Write the first `size` rows of a file, so that a smaller set is part of every larger one.
+
+    Raises:
+        InputError: the file has fewer.
+    """
+    table = pq.read_table(parquet)
+    if table.num_rows < size:
+        raise InputError(
+            f"{parquet}: {table.num_rows} queries, but a regime's train_queries asks for {size}; give the train split "
+            "more queries or ask for fewer"
+        )
+    pq.write_table(table.slice(0, size), out)
 
 
 def _row(query: Query, split: str, template: str) -> dict:
