@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from planner_r1.paper.results import Results
@@ -47,7 +47,11 @@ def mean_by_step(episodes: Iterable[Validation], value: Callable[[dict], float])
 
 def curve(runs: Sequence[tuple[Run, Sequence[Validation]]], value: Callable[[dict], float]) -> list[Point]:
     """The mean over seeds at each step, from the runs of one model and regime; each step has the seeds it has."""
-    by_seed = {run.seed: mean_by_step(episodes, value) for run, episodes in runs}
+    return over_seeds({run.seed: mean_by_step(episodes, value) for run, episodes in runs})
+
+
+def over_seeds(by_seed: Mapping[int, Mapping[int, float]]) -> list[Point]:
+    """A curve from the values of each seed by step."""
     points = []
     for step in sorted({step for means in by_seed.values() for step in means}):
         have = {seed: means[step] for seed, means in by_seed.items() if step in means}
