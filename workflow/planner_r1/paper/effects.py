@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-import numpy as np
-
 from planner_r1.paper.statistics import Summary, paired_bootstrap, paired_permutation, welch
 
 HOLDS, FAILS, UNDECIDED, NOT_RUN = "holds", "does not hold", "undecided", "not run"
@@ -44,7 +42,7 @@ def difference(first: Sequence[Passes], second: Sequence[Passes], null: float = 
     """
     by_seed = [[fmean(seed.values()) for seed in side] for side in (first, second)]
     if len(first) > 1 and len(second) > 1 and any(map(_vary, by_seed)):
-        found = welch(*map(_summary, by_seed), null)
+        found = welch(*map(Summary.over, by_seed), null)
         return Effect(found.mean, found.low, found.high, found.p, min(len(first), len(second)), "seeds")
     means = [over_seeds(side) for side in (first, second)]
     return paired([means[0][idx] - means[1][idx] for idx in means[0] if idx in means[1]], null, "queries")
@@ -56,7 +54,7 @@ def gain(trained: Sequence[Passes], untrained: Passes) -> Effect | None:
     by_seed = [fmean(seed.values()) - fmean(untrained.values()) for seed in trained]
     if not _vary(by_seed):
         return difference(trained, [untrained])
-    gains = _summary(by_seed)
+    gains = Summary.over(by_seed)
     found = welch(gains, Summary(0.0, 0.0, gains.n))  # the one-sample t-test, as the other side does not vary
     return Effect(found.mean, found.low, found.high, found.p, gains.n, "seeds")
 
@@ -85,10 +83,6 @@ def over_seeds(side: Sequence[Passes]) -> Passes:
 
 def _vary(values: Sequence[float]) -> bool:
     return len(set(values)) > 1
-
-
-def _summary(values: Sequence[float]) -> Summary:
-    return Summary(fmean(values), float(np.std(values, ddof=1)), len(values))
 
 
 def decide(effect: Effect, null: float, refuted: float) -> str:

@@ -123,6 +123,12 @@ class Summary:
         """Of n >= 2 values, from the half-width of Student's interval for their mean."""
         return cls(mean, half_width * math.sqrt(n) / float(stats.t.ppf((1 + level) / 2, n - 1)), n)
 
+    @classmethod
+    def over(cls, values: Sequence[float]) -> Summary:
+        """Of the values themselves; the deviation of one alone is 0."""
+        n = len(values)
+        return cls(math.fsum(values) / n, float(np.std(values, ddof=1)) if n > 1 else 0.0, n)
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -164,6 +170,19 @@ def welch(first: Summary, second: Summary, null: float = 0.0, level: float = LEV
     return Difference(mean, mean - half_width, mean + half_width, p)
 
 
+def paired_t(differences: Sequence[float], level: float = LEVEL) -> Difference:
+    """The mean of paired differences, with Student's interval and t-test. Where they do not vary the interval is the
+    difference itself.
+
+    Raises:
+        ValueError: fewer than two differences.
+    """
+    if len(differences) < 2:
+        raise ValueError("fewer than two pairs: nothing says how they vary")
+    found = Summary.over(differences)
+    return welch(found, Summary(0.0, 0.0, found.n), level=level)  # where one side does not vary it is the paired test
+
+
 def proportions(first: float, n_first: int, second: float, n_second: int, level: float = LEVEL) -> Difference:
     """The first share less the second, of so many independent trials each: Newcombe's interval from Wilson's two (his
     method 10), which holds near 0 and 1 as well, and the z-test with the pooled share."""
@@ -176,7 +195,35 @@ def proportions(first: float, n_first: int, second: float, n_second: int, level:
     return Difference(mean, low, high, 2 * float(stats.norm.sf(abs(mean) / error)) if error else None)
 
 
-def _wilson(share: float, n: int, z: float) -> tuple[float, float]:
+def clustered_share(
+    successes: Sequence[float], trials: Sequence[int], level: float = LEVEL
+) -> tuple[float, float, float]:
+    """The share of successes among all trials, of trials that come in clusters and are alike within one (here: episodes
+    of one query under several seeds), with its interval.
+
+    The interval is Wilson's for the effective number of trials: so many independent ones would vary as much as the
+    share does over clusters (Korn and Graubard, Survey Methodology 24 (1998), 193-201, with Wilson's interval in place
+    of the exact one). It is never more than there are trials; where all succeed or none does nothing says how alike
+    they are, and each cluster counts as one.
+
+    Args:
+        successes, trials: of each cluster; a cluster has at least one trial.
+
+    Raises:
+        ValueError: no clusters.
+    """
+    if not len(trials):
+        raise ValueError("no clusters")
+    successes, trials = np.asarray(successes, dtype=float), np.asarray(trials, dtype=float)
+    n = trials.sum()
+    share = successes.sum() / n
+    varies = float(((successes - share * trials) ** 2).sum()) / n**2  # of the share, over clusters
+    as_many = min(n, share * (1 - share) / varies) if varies else n
+    low, high = _wilson(share, len(trials) if share in (0, 1) else as_many, float(stats.norm.ppf((1 + level) / 2)))
+    return float(share), float(low), float(high)
+
+
+def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
     centre = share + z**2 / (2 * n)
     reach = z * math.sqrt(share * (1 - share) / n + z**2 / (4 * n**2))
     return (centre - reach) / (1 + z**2 / n), (centre + reach) / (1 + z**2 / n)
