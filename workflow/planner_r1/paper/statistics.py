@@ -125,9 +125,9 @@ class Summary:
 
     @classmethod
     def over(cls, values: Sequence[float]) -> Summary:
-        """Of the values themselves; the deviation of one alone is 0."""
-        n = len(values)
-        return cls(math.fsum(values) / n, float(np.std(values, ddof=1)) if n > 1 else 0.0, n)
+        """Of the values themselves; the deviation of one alone, or of values that are all alike, is 0."""
+        n, vary = len(values), len(set(values)) > 1  # rounding would give equal values a deviation
+        return cls(math.fsum(values) / n, float(np.std(values, ddof=1)) if vary else 0.0, n)
 
 
 @dataclass(frozen=True)
