@@ -100,9 +100,9 @@ def test_verl_takes_the_settings(name):
 
 
 def test_the_reference_policy_is_computed_as_the_actor_is():
-    config = c.compose_config("cpu", {"actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu": 5}, {}, "planpo")
+    config = c.compose_config("cpu", {"actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": 8}, {}, "planpo")
     reference, actor = config.actor_rollout_ref.ref, config.actor_rollout_ref.actor
-    assert reference.log_prob_micro_batch_size_per_gpu == 5
+    assert reference.log_prob_micro_batch_size_per_gpu == 8
     assert reference.fsdp_config.mixed_precision == actor.fsdp_config.mixed_precision
     assert reference.strategy == actor.strategy
     on_gpus = c.compose_config("gpu", {}, {}, "planpo").actor_rollout_ref.ref.fsdp_config
