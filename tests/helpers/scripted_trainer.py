@@ -34,13 +34,13 @@ def open_store(study: TinyStudy, monkeypatch) -> Store:
 
     monkeypatch.setenv(tools.STORE_VARIABLE, str(study.store))
     tools.store.cache_clear()
-    tools.toolbox.cache_clear()
     return Store.open(study.store)
 
 
-def make_player(study: TinyStudy, tokenizer, folder: Path) -> Callable:
+def make_player(study: TinyStudy, tokenizer, folder: Path, noise: dict | None = None, seed: int = 0) -> Callable:
     """A function that plays an episode of the given turns (`turns`, `tokens`, `overrides`: its limits; `row`: the
-    query's place in the train rows) and returns verl's output and the script."""
+    query's place in the train rows; `session`, `step`: its place in the group, and the step of training; `split`: what
+    the row says of it) and returns verl's output and the script. `noise`: what goes wrong in a run of that seed."""
     import hydra
     from omegaconf import OmegaConf
     from verl.experimental.agent_loop.agent_loop import DictConfigWrap, ToolListWrap
@@ -50,12 +50,12 @@ def make_player(study: TinyStudy, tokenizer, folder: Path) -> Callable:
     from planner_r1.training.config import compose_config
 
     write_tool_config(folder / "tools.yaml")
-    write_agent_loop_config(folder / "loops.yaml")
+    write_agent_loop_config(folder / "loops.yaml", noise, seed)
     tools = load_all_tools(str(folder / "tools.yaml"), None)
     (loop_config,) = OmegaConf.load(folder / "loops.yaml")
     rows = pq.read_table(study.train).to_pylist()
 
-    def run(*texts, turns=6, tokens=4000, row=0, overrides=None):
+    def run(*texts, turns=6, tokens=4000, row=0, overrides=None, session=0, step=1, split="train"):
         limits = {
             "data.max_prompt_length": 2000,
             "data.max_response_length": tokens,
@@ -76,7 +76,8 @@ def make_player(study: TinyStudy, tokenizer, folder: Path) -> Callable:
                 data_config=DictConfigWrap(config.data),
                 tools=ToolListWrap(tools),
             )
-            return await loop.run({}, raw_prompt=rows[row]["prompt"], tools_kwargs={})
+            asked = {"raw_prompt": rows[row]["prompt"], "extra_info": rows[row]["extra_info"] | {"split": split}}
+            return await loop.run({}, tools_kwargs={}, session_id=session, global_steps=step, **asked)
 
         return asyncio.run(episode()), script
 

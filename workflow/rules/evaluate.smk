@@ -3,6 +3,9 @@
 EVALUATION = "<results>/evaluations/{model}/{regime}/seed{seed}/step{step}/{split}"
 
 
+NOISY_SPLITS = one_of(split for split in study.splits if study.evaluation_noise(split))
+
+
 rule evaluate:
     input:
         SCORES,
@@ -12,7 +15,7 @@ rule evaluate_checkpoint:
     input:
         manifest=checkpoint_manifest,
         store=STORE,
-        queries="<results>/data/{split}.parquet",
+        queries=lambda w: f"<results>/data/{study.query_split(w.split)}.parquet",
         settings=SETTINGS,
         preflight=preflight,
     output:
@@ -34,11 +37,20 @@ rule evaluate_checkpoint:
         "../scripts/evaluate_checkpoint.py"
 
 
+# Rules of their own, so that the others have no parameter that says nothing.
+use rule evaluate_checkpoint as evaluate_checkpoint_under_noise with:
+    wildcard_constraints:
+        model=one_of(study.trainable),
+        split=NOISY_SPLITS,
+    params:
+        noise=lambda w: study.evaluation_noise(w.split),
+
+
 # Light, and it needs the internet and the keys: it runs where Snakemake does, also with a cluster.
 rule evaluate_endpoint:
     input:
         store=STORE,
-        queries="<results>/data/{split}.jsonl",
+        queries=lambda w: f"<results>/data/{study.query_split(w.split)}.jsonl",
         template=present(study.prompt),
         settings=SETTINGS,
     output:
@@ -57,10 +69,18 @@ rule evaluate_endpoint:
         "../scripts/evaluate_endpoint.py"
 
 
+use rule evaluate_endpoint as evaluate_endpoint_under_noise with:
+    wildcard_constraints:
+        model=one_of(model for model in study.models if study.endpoint(model)),
+        split=NOISY_SPLITS,
+    params:
+        noise=lambda w: study.evaluation_noise(w.split),
+
+
 rule score:
     input:
         trajectories=f"{EVALUATION}/trajectories.jsonl",
-        queries="<results>/data/{split}.jsonl",
+        queries=lambda w: f"<results>/data/{study.query_split(w.split)}.jsonl",
         store=STORE,
         code=library("scoring.py", "reward.py", "evaluator/*.py", "plan/*.py"),
     output:
@@ -68,6 +88,8 @@ rule score:
         metrics=f"{EVALUATION}/metrics.json",
     log:
         "<logs>/score/{model}/{regime}/seed{seed}/step{step}/{split}.log",
+    wildcard_constraints:
+        split=f"{one_of(SPLITS)}|{NOISY_SPLITS}",
     script:
         "../scripts/score.py"
 
@@ -75,3 +97,4 @@ rule score:
 localrules:
     evaluate,
     evaluate_endpoint,
+    evaluate_endpoint_under_noise,

@@ -25,5 +25,6 @@ with rule_log(snakemake.log[0]):
         # no parameter of the rule: another environment is no reason to evaluate again
         environment=Study.from_config(snakemake.config).environment,
         overrides=params.overrides,
+        noise=params.get("noise"),
     )
     evaluate_checkpoint(spec)

@@ -22,5 +22,6 @@ with rule_log(snakemake.log[0]):
         work=Path(params.work),
         out=Path(snakemake.output.trajectories),
         costs=Path(snakemake.output.costs),
+        noise=params.get("noise"),
     )
     evaluate_endpoint(spec)

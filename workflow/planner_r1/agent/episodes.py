@@ -20,15 +20,25 @@ REFUSED = "refused"  # the model, or the service's content filter, refused to an
 SUB_REWARDS = ("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass")
 
 
-def call_record(turn: int, name: str | None, arguments: Any, reply: str) -> dict:
-    """What is kept of a tool call that was replied to."""
+def call_record(turn: int, name: str | None, arguments: Any, reply: str, noise: dict | None = None) -> dict:
+    """What is kept of a tool call that was replied to.
+
+    Args:
+        noise: what went wrong though the call was sound (`failure`, or the number of `dropped_rows`; sandbox/noise.py).
+    """
     return {
         "turn": turn,
         "name": name,
         "arguments": arguments,
         "reply_chars": len(reply),
         "error": reply.startswith('{"error":'),
+        **({"noise": noise} if noise else {}),
     }
+
+
+def mistaken(call: dict) -> bool:
+    """Whether a recorded call was answered by an error that is the model's own doing."""
+    return call["error"] and "noise" not in call
 
 
 def episode_line(record: dict, text: str, sub_rewards: dict[str, float] | None, reward: float | None) -> dict:

@@ -10,6 +10,7 @@ before, and what lies beyond the episode's tokens is cut off the last turn in pr
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -93,7 +94,7 @@ class Episode:
         reason = end_reason(self._turn, calls, out_of_tokens=out_of_tokens, out_of_turns=out_of_turns)
         if reason is None:
             self._messages.append(assistant_message(reply, calls))
-            self._answer_calls(calls)
+            await self._answer_calls(calls)
             self._rounds += 1
         return reason
 
@@ -102,28 +103,31 @@ class Episode:
             return native_calls(reply, self._turns)
         return read_tool_calls(reply.text)
 
-    def _answer_calls(self, calls: Sequence[ToolCall]) -> None:
+    async def _answer_calls(self, calls: Sequence[ToolCall]) -> None:
         """Carry out what a turn may call, refuse the rest, and add the replies to the messages."""
         allowed = self._limits.parallel_calls
-        replies = [self._reply(call) for call in calls[:allowed]]
+        answers = [await self._reply(call) for call in calls[:allowed]]
         surplus = calls[allowed:]
         if surplus:
-            replies.append(surplus_reply(len(surplus), allowed))
+            answers.append((surplus_reply(len(surplus), allowed), None))
         for i, call in enumerate(calls):
-            reply = replies[min(i, len(replies) - 1)]
-            self._calls.append(episodes.call_record(self._turns, call.name, call.arguments, reply))
+            reply, noise = answers[min(i, len(answers) - 1)]
+            self._calls.append(episodes.call_record(self._turns, call.name, call.arguments, reply, noise))
             if call.id is not None:  # the standard wants a reply to each
                 self._messages.append({"role": "tool", "tool_call_id": call.id, "content": reply})
-        text = hermes.replies_text(replies)
+        text = hermes.replies_text([reply for reply, _ in answers])
         self._said.append(("user", text))
         if calls[0].id is None:
             self._messages.append({"role": "user", "content": text})
 
-    def _reply(self, call: ToolCall) -> str:
+    async def _reply(self, call: ToolCall) -> tuple[str, dict | None]:
+        """The reply to a call, and what noise did to it."""
         if call.error:
-            return error_reply(call.error)
+            return error_reply(call.error), None
         reply = self._toolbox.call_text(call.name, call.arguments)
-        return self._limits.truncated(reply) if call.name in FUNCTIONS else reply
+        if self._toolbox.seconds:
+            await asyncio.sleep(self._toolbox.seconds)
+        return self._limits.truncated(reply) if call.name in FUNCTIONS else reply, self._toolbox.effect
 
 
 class _Tokens:

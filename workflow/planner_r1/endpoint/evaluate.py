@@ -27,6 +27,7 @@ from planner_r1.errors import InputError
 from planner_r1.files import add_line, locked, open_lines, read_lines, write_lines
 from planner_r1.queries import Query, load_queries
 from planner_r1.reward import STAGES, reward, sub_rewards
+from planner_r1.sandbox.noise import Noise, NoisyToolbox
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
 
@@ -43,6 +44,7 @@ class EndpointSpec:
     store: folder of the sandbox
     work: folder for what a rerun needs; not an output
     out, costs: the file of trajectories, and the sums of the ledger
+    noise: what goes wrong with the tools, as fields of a Noise; None for nothing
     """
 
     model: str
@@ -55,6 +57,7 @@ class EndpointSpec:
     work: Path
     out: Path
     costs: Path
+    noise: Mapping[str, Any] | None = None
 
 
 def evaluate_endpoint(spec: EndpointSpec, report: Callable[[str], None] = say) -> Path:
@@ -86,7 +89,6 @@ class _Evaluation:
     ):
         self._spec, self._work, self._openings, self._ledger, self._report = spec, work, openings, ledger, report
         self._store = Store.open(spec.store)
-        self._toolbox = Toolbox(self._store)
         path = work / EPISODES
         self._done = {e["idx"]: e for e in read_lines(path)} if path.is_file() else {}
         self._faults: list[dict] = []
@@ -110,10 +112,15 @@ class _Evaluation:
                 await ask_all(missing, play, min(self._spec.endpoint.concurrency, len(missing)), self._note)
 
     async def _play(self, client: Client, query: Query) -> dict:
-        episode = Episode(client, self._toolbox, self._spec.limits, self._openings[query.idx])
+        episode = Episode(client, self._toolbox(query), self._spec.limits, self._openings[query.idx])
         line = self._line(query, await episode.play({"idx": query.idx, "split": self._spec.split}))
         self._done[query.idx] = line
         return line
+
+    def _toolbox(self, query: Query) -> Toolbox:
+        if self._spec.noise is None:
+            return Toolbox(self._store)
+        return NoisyToolbox(self._store, Noise(**self._spec.noise), 0, query.idx, 0)  # as the trainer's: seed, place
 
     def _note(self, query: Query, fault: Fault) -> None:
         self._faults.append({"idx": query.idx, "fault": str(fault)})
@@ -157,4 +164,5 @@ def _fingerprint(spec: EndpointSpec, openings: Mapping[int, Any]) -> str:
     """Names what makes an episode what it is: the model and how it is asked, the limits, prompts, tools and sandbox."""
     store = json.loads((spec.store / "store.json").read_text(encoding="utf-8"))["sha256"]
     what = [spec.split, spec.endpoint.question(), asdict(spec.limits), sorted(openings.items()), TOOL_SCHEMAS, store]
+    what += [spec.noise] if spec.noise else []
     return hashlib.sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()[:16]

@@ -88,7 +88,14 @@ class ToolError(Exception):
 
 
 class Toolbox:
-    """The tools over one store."""
+    """The tools over one store.
+
+    effect: what went wrong with the last call though it was sound, as episodes record it; None for nothing (noise.py)
+    seconds: how long the last reply is to take
+    """
+
+    effect: dict | None = None
+    seconds: float = 0.0
 
     def __init__(self, store: Store):
         self._store = store
@@ -108,7 +115,7 @@ class Toolbox:
             values = checked_arguments(function, arguments)
             if name == "calculator":
                 return {"result": calculate(values["expression"])}
-            return {"results": getattr(self, f"_{name}")(**values)}
+            return {"results": self._results(name, values)}
         except (ToolError, CalculatorError) as e:
             return {"error": str(e)}
 
@@ -122,38 +129,46 @@ class Toolbox:
             raise ToolError(f"Unknown tool {shown(name)}. The tools are: {', '.join(FUNCTIONS)}.")
         return FUNCTIONS[name]
 
-    def _search_flights(self, origin: str, destination: str, date: str) -> list[dict]:
+    def _results(self, name: str, values: dict[str, str]) -> list:
+        return found(*self._look_up(name, values))
+
+    def _look_up(self, name: str, values: dict[str, str]) -> tuple[list, str]:
+        """The rows of a reply, and what is said where there are none."""
+        return getattr(self, f"_{name}")(**values)
+
+    def _search_flights(self, origin: str, destination: str, date: str) -> tuple[list[dict], str]:
         origin, destination = self._city(origin), self._city(destination)
         if not is_day(date):
             raise ToolError(f"'date' must be a real day written YYYY-MM-DD, such as 2022-03-16, not {shown(date)}.")
         rows = self._store.flights(origin, destination, date)
-        return found(rows, f"There is no flight from {origin} to {destination} on {date}.")
+        return rows, f"There is no flight from {origin} to {destination} on {date}."
 
-    def _search_accommodations(self, city: str) -> list[dict]:
+    def _search_accommodations(self, city: str) -> tuple[list[dict], str]:
         city = self._city(city)
-        return found(self._store.accommodations(city), f"No accommodation was found in {city}.")
+        return self._store.accommodations(city), f"No accommodation was found in {city}."
 
-    def _search_restaurants(self, city: str) -> list[dict]:
+    def _search_restaurants(self, city: str) -> tuple[list[dict], str]:
         city = self._city(city)
-        return found(self._store.restaurants(city), f"No restaurant was found in {city}.")
+        return self._store.restaurants(city), f"No restaurant was found in {city}."
 
-    def _search_attractions(self, city: str) -> list[dict]:
+    def _search_attractions(self, city: str) -> tuple[list[dict], str]:
         city = self._city(city)
-        return found(self._store.attractions(city), f"No attraction was found in {city}.")
+        return self._store.attractions(city), f"No attraction was found in {city}."
 
-    def _search_ground_transportation(self, origin: str, destination: str, mode: str) -> list[dict]:
+    def _search_ground_transportation(self, origin: str, destination: str, mode: str) -> tuple[list[dict], str]:
         origin, destination = self._city(origin), self._city(destination)
+        otherwise = f"There is no valid information for {mode} from {origin} to {destination}."
         leg = self._store.leg(origin, destination)
         if leg is None:
-            raise ToolError(f"There is no valid information for {mode} from {origin} to {destination}.")
+            return [], otherwise
         way = {"mode": mode, "origin": origin, "destination": destination}
-        return [{**way, "duration": leg.duration, "distance": leg.distance, "cost": leg.cost(mode)}]
+        return [{**way, "duration": leg.duration, "distance": leg.distance, "cost": leg.cost(mode)}], otherwise
 
-    def _get_cities(self, state: str) -> list[str]:
+    def _get_cities(self, state: str) -> tuple[list[str], str]:
         cities = self._store.states.get(state.strip())
         if cities is None:
             raise ToolError(f"Unknown state {shown(state)}.{suggestion(state, self._store.states)}")
-        return list(cities)
+        return list(cities), f"No city was found in {state.strip()}."
 
     def _city(self, text: str) -> str:
         city = bare_city(text)

@@ -2,12 +2,14 @@
 
 verl's own loop ends an episode in silence when a tool call cannot be read, drops every call of a turn but the first,
 and does not say why an episode ended. Here the model is told what was wrong and may go on, and every episode ends
-with a reason that is recorded with its tool calls and token counts.
+with a reason that is recorded with its tool calls and token counts. Where the list of agent loops says so, the tools
+are noisy (sandbox/noise.py).
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from verl.experimental.agent_loop.agent_loop import AgentLoopOutput
@@ -17,14 +19,21 @@ from verl.utils.profiler import simple_timer
 
 from planner_r1.agent import episodes
 from planner_r1.agent.turns import ToolCall, end_reason, error_reply, read_tool_calls, surplus_reply
-from planner_r1.training.tools import toolbox
+from planner_r1.sandbox.noise import Noise, NoisyToolbox
+from planner_r1.sandbox.tools import Toolbox
+from planner_r1.training.tools import store
 
 
 class PlannerAgentLoop(ToolAgentLoop):
-    """One episode; verl makes a new object for each."""
+    """One episode; verl makes a new object for each.
 
-    def __init__(self, *args, **kwargs):
+    Args:
+        noise, seed: fields of a Noise, and the run's seed; None for tools that do not fail.
+    """
+
+    def __init__(self, *args, noise: Mapping[str, Any] | None = None, seed: int = 0, **kwargs):
         super().__init__(*args, **kwargs)
+        self._noise, self._seed = None if noise is None else Noise(**noise), seed
         self._calls: list[dict] = []  # every attempt at a tool call so far
         self._pending: list[ToolCall] = []  # those of the last turn
         self._turn = ""  # text of the last turn of the model
@@ -32,6 +41,7 @@ class PlannerAgentLoop(ToolAgentLoop):
         self._end_reason: str | None = None
 
     async def run(self, sampling_params: dict[str, Any], priority: int = 0, **kwargs) -> AgentLoopOutput:
+        self._toolbox = self._make_toolbox(kwargs)
         output = await super().run(sampling_params, priority=priority, **kwargs)
         output.extra_fields["episode"] = {
             "end_reason": self._end_reason,
@@ -45,6 +55,11 @@ class PlannerAgentLoop(ToolAgentLoop):
             },
         }
         return output
+
+    def _make_toolbox(self, row: Mapping[str, Any]) -> Toolbox:
+        if self._noise is None:
+            return Toolbox(store())
+        return NoisyToolbox(store(), self._noise, self._seed, *_episode(row))
 
     async def _handle_generating_state(
         self, agent_data: AgentData, sampling_params: dict[str, Any], ignore_termination: bool = False
@@ -97,15 +112,15 @@ class PlannerAgentLoop(ToolAgentLoop):
     async def _reply(self, call: ToolCall, agent_data: AgentData) -> str:
         """Carry out one call, or say what is wrong with it."""
         if call.error:
-            reply = error_reply(call.error)
-        elif call.name in self.tools:
+            return self._record(call, error_reply(call.error))
+        if call.name in self.tools:
+            agent_data.toolbox = self._toolbox
             request = FunctionCall(name=call.name, arguments=json.dumps(call.arguments, ensure_ascii=False))
             response, _, _ = await self._call_tool(request, agent_data.tools_kwargs, agent_data)
             reply = response.text
         else:
-            reply = toolbox().call_text(call.name, call.arguments)
-        self._record(call, reply)
-        return reply
+            reply = self._toolbox.call_text(call.name, call.arguments)
+        return self._record(call, reply, self._toolbox.effect)
 
     def _refuse(self, surplus: list[ToolCall]) -> str:
         """One reply to all calls of a turn beyond those that a turn may make."""
@@ -114,5 +129,15 @@ class PlannerAgentLoop(ToolAgentLoop):
             self._record(call, reply)
         return reply
 
-    def _record(self, call: ToolCall, reply: str) -> None:
-        self._calls.append(episodes.call_record(self._turns, call.name, call.arguments, reply))
+    def _record(self, call: ToolCall, reply: str, noise: dict | None = None) -> str:
+        self._calls.append(episodes.call_record(self._turns, call.name, call.arguments, reply, noise))
+        return reply
+
+
+def _episode(row: Mapping[str, Any]) -> tuple[int, ...]:
+    """Numbers that tell an episode from the others of a run: its query and its place in the group, and the step. In
+    validations the step does not count, so that all of them meet the same; verl tells an agent loop of no validation,
+    but their queries are of another split. (An evaluation on the train split is all at one step.)"""
+    info = row["extra_info"]
+    episode = (int(info["idx"]), int(row["session_id"]))
+    return (*episode, int(row["global_steps"])) if info["split"] == "train" else episode

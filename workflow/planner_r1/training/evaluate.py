@@ -32,6 +32,7 @@ class EvaluateSpec:
     out: the file of trajectories
     environment: where verl's Python comes from
     overrides: a study's `training.overrides`
+    noise: what goes wrong with the tools, as fields of a sandbox.noise.Noise; None for nothing
     """
 
     model: str
@@ -47,6 +48,7 @@ class EvaluateSpec:
     backend: str = "cpu"
     environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
+    noise: Mapping[str, Any] | None = None
 
 
 def evaluate_checkpoint(spec: EvaluateSpec, report: Callable[[str], None] = say) -> Path:
@@ -87,9 +89,10 @@ def _evaluate(spec: EvaluateSpec, report: Callable[[str], None]) -> Path:
         log = spec.work / "verl.log"
         raise TrainingError(f"{name}: verl returned {len(episodes)} episodes for {rows} queries; see {log}")
     names = {"model": spec.model, "regime": spec.regime, "seed": spec.seed, "step": spec.step}
+    split = {"split": spec.split}  # with the name of the noise, of which the rows know nothing
     spec.out.parent.mkdir(parents=True, exist_ok=True)
     unfinished = spec.out.with_name(spec.out.name + ".unfinished")
-    write_lines(unfinished, ({**names, **episode} for episode in episodes))
+    write_lines(unfinished, ({**names, **episode, **split} for episode in episodes))
     unfinished.rename(spec.out)
     report(f"{name}: {rows} episodes in {duration(time.time() - started)}")
     return spec.out
@@ -98,7 +101,7 @@ def _evaluate(spec: EvaluateSpec, report: Callable[[str], None]) -> Path:
 def _config(spec: EvaluateSpec):
     tools, loops = spec.work / "tools.yaml", spec.work / "agent_loops.yaml"
     write_tool_config(tools)
-    write_agent_loop_config(loops)
+    write_agent_loop_config(loops, spec.noise, spec.seed)
     values = {
         **common_values(spec.model_path, tools, loops, STAGES["stage1"], spec.seed),
         # verl loads training data even where it only validates.

@@ -54,6 +54,7 @@ class TrainSpec:
     environment: where verl's Python comes from; not part of what makes the run what it is
     overrides: a study's keys of verl's configuration for this run
     algorithm: the regime's key of that name; None for the paper's GRPO
+    noise: what goes wrong with the tools, as fields of a sandbox.noise.Noise; None for nothing
     keep_checkpoint: whether the last checkpoint to resume from stays when the run is whole, for more steps later
     """
 
@@ -73,6 +74,7 @@ class TrainSpec:
     environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
     algorithm: str | Mapping[str, Any] | None = None
+    noise: Mapping[str, Any] | None = None
     keep_checkpoint: bool = True
 
     @cached_property
@@ -138,7 +140,7 @@ class _Run:
             done = self.trusted_step()
             changed = [
                 key
-                for key in {**settings, "algorithm": None}  # absent from the settings of a run without one
+                for key in {**settings, "algorithm": None, "noise": None}  # absent from the settings of a run without one
                 if settings.get(key) != made_with.get(key) and key != "schedule"
             ]
             if settings["schedule"][:done] != made_with["schedule"][:done]:
@@ -269,7 +271,7 @@ class _Run:
         spec = self.spec
         tools, loops = spec.work / "tools.yaml", spec.work / "agent_loops.yaml"
         write_tool_config(tools)
-        write_agent_loop_config(loops)
+        write_agent_loop_config(loops, spec.noise, spec.seed)
         values = {
             **common_values(spec.model_path, tools, loops, spec.schedule[end - 1], spec.seed),
             "data.train_files": absolute(spec.train_parquet),
@@ -433,6 +435,7 @@ def _settings(spec: TrainSpec) -> dict[str, Any]:
         "overrides": dict(spec.overrides),
         "learning_rate_horizon": _learning_rate_horizon(spec),
         **({"algorithm": _algorithm(spec)} if spec.algorithm else {}),
+        **({"noise": dict(spec.noise)} if spec.noise else {}),
     }
 
 

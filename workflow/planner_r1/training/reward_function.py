@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from planner_r1.agent.episodes import mistaken
 from planner_r1.queries import Query
 from planner_r1.reward import SubRewards, reward, sub_rewards
 from planner_r1.training.tools import store
@@ -37,6 +38,6 @@ def compute_score(
         **{name: float(value) for name, value in sub.parts().items()},
         "end_reason": episode["end_reason"],
         "tool_calls": len(episode["tool_calls"]),
-        "tool_errors": sum(call["error"] for call in episode["tool_calls"]),
+        "tool_errors": sum(mistaken(call) for call in episode["tool_calls"]),
         "episode": json.dumps(record, ensure_ascii=False),
     }

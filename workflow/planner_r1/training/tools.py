@@ -1,11 +1,12 @@
 """The seven tools as verl's.
 
-verl makes one object a schema and calls `execute`; all of them share one toolbox over the store that the environment
-variable PLANNER_R1_STORE names, opened once a process.
+verl makes one object a schema and calls `execute`, which asks the toolbox of the episode. Toolboxes are over the store
+that the environment variable PLANNER_R1_STORE names, opened once a process.
 """
 
 from __future__ import annotations
 
+import asyncio
 import os
 from functools import lru_cache
 from pathlib import Path
@@ -26,14 +27,14 @@ def store() -> Store:
     return Store.open(Path(os.environ[STORE_VARIABLE]))
 
 
-@lru_cache(1)
-def toolbox() -> Toolbox:
-    """The tools of this process."""
-    return Toolbox(store())
-
-
 class PlannerTool(BaseTool):
     """One tool; its schema's name says which. Whatever the model sends is answered by text, never by an exception."""
 
-    async def execute(self, instance_id: str, parameters: Any, **kwargs) -> tuple[ToolResponse, float, dict]:
-        return ToolResponse(text=toolbox().call_text(self.name, parameters)), 0.0, {}
+    async def execute(
+        self, instance_id: str, parameters: Any, *, agent_data: Any, **kwargs
+    ) -> tuple[ToolResponse, float, dict]:
+        toolbox: Toolbox = agent_data.toolbox
+        text = toolbox.call_text(self.name, parameters)
+        if toolbox.seconds:
+            await asyncio.sleep(toolbox.seconds)
+        return ToolResponse(text=text), 0.0, {}

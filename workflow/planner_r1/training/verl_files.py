@@ -5,7 +5,9 @@ They name classes of this package by their path; nothing here imports verl.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -22,7 +24,13 @@ def write_tool_config(path: Path) -> None:
     path.write_text(yaml.safe_dump({"tools": tools}, sort_keys=False, allow_unicode=True), encoding="utf-8")
 
 
-def write_agent_loop_config(path: Path) -> None:
-    """Write verl's list of agent loops."""
-    loops = [{"name": AGENT_LOOP, "_target_": AGENT_LOOP_CLASS}]
+def write_agent_loop_config(path: Path, noise: Mapping[str, Any] | None = None, seed: int = 0) -> None:
+    """Write verl's list of agent loops.
+
+    Args:
+        noise, seed: what goes wrong with the tools (fields of a sandbox.noise.Noise; None for nothing) in a run of
+            this seed.
+    """
+    loop = {"name": AGENT_LOOP, "_target_": AGENT_LOOP_CLASS}
+    loops = [loop | ({"noise": dict(noise), "seed": seed} if noise else {})]
     path.write_text(yaml.safe_dump(loops, sort_keys=False), encoding="utf-8")
