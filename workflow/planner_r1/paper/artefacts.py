@@ -88,16 +88,33 @@ class Artefact:
         return [PAPER / "make.py", *imported(PAPER / f"{self.folder}{self.drawn_by}.py")]
 
 
+def _train_sizes_differ(study: Study) -> bool:
+    return len({study.train_queries(regime) for regime in study.regimes}) > 1
+
+
+def _compares_regimes(study: Study) -> bool:
+    """Whether some model is trained under two regimes or more."""
+    return any(len(study.regimes_of(model)) > 1 for model in study.models)
+
+
 ARTEFACTS = (
     Artefact("table1", TABLE, "Table 1: TravelPlanner", ("rates",)),
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
     Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
+    Artefact("lengths", TABLE, "Turns and tokens of an episode", ("validations",)),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
     Artefact(
         "headline",
         TABLE,
         "Headline figures",
         ("validations", "metrics", "manifests", "models", "queries", "table:table1"),
+    ),
+    Artefact(
+        "differences",
+        TABLE,
+        "Regimes compared at equal steps and equal tokens",
+        ("validations", "metrics", "manifests"),
+        made_for=_compares_regimes,
     ),
     Artefact("figure1", FIGURE, "Figure 1: final pass of all models", ("rates", "table:table1")),
     Artefact("figure3_left", FIGURE, "Figure 3, left: final pass against steps", ("validations", "models")),
@@ -107,11 +124,27 @@ ARTEFACTS = (
         "Figure 3, right: final pass against FLOPs",
         ("validations", "metrics", "manifests", "models"),
     ),
+    Artefact(
+        "equal_budgets",
+        FIGURE,
+        "Regimes compared: final pass against steps and tokens",
+        ("validations", "metrics", "manifests"),
+        made_for=_compares_regimes,
+    ),
     Artefact("sub_rewards", FIGURE, "The six sub-rewards against steps", ("validations",)),
     Artefact("figure4", FIGURE, "Figure 4: kinds of failure against steps", ("validations",)),
     Artefact("error_heatmap", FIGURE, "The most frequent failures of each step", ("validations",)),
     Artefact("transitions", FIGURE, "What follows what among tool calls", ("validations",)),
     Artefact("tool_sequence", FIGURE, "Tool calls by turn", ("validations",)),
+    Artefact("lengths_over_steps", FIGURE, "Turns and tokens of an episode against steps", ("validations",)),
+    Artefact("success_by_length", FIGURE, "Final pass given the length of an episode", ("validations",)),
+    Artefact(
+        "train_sizes",
+        FIGURE,
+        "Final pass against the number of training queries",
+        ("validations", "queries"),
+        made_for=_train_sizes_differ,
+    ),
     Artefact("timelines", FIGURE, "One query's tool calls along training", ("validations",)),
     *(
         Artefact(
