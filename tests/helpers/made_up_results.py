@@ -564,6 +564,7 @@ def _step_metrics(study: Study, run: Run, step: int, rng: random.Random) -> dict
         "timing_per_token_ms/adv": 1000 * adv / tokens,
         "training/global_step": step,
         "training/epoch": step // 11,
+        "training/queries_asked": _asked_in_step(study, run.regime, step),
     }
 
 
@@ -574,6 +575,13 @@ def _machine(study: Study, regime: str) -> tuple[int, int]:
     trainer = config["trainer"]
     episodes = config["data"]["train_batch_size"] * config["actor_rollout_ref"]["rollout"]["n"]
     return episodes, trainer["nnodes"] * trainer["n_gpus_per_node"]
+
+
+def _asked_in_step(study: Study, regime: str, step: int) -> int:
+    """The batch's queries, and where dynamic sampling asks further ones as many again at first, fewer later."""
+    config = _verl_config(study, regime)
+    batch, filters = config["data"]["train_batch_size"], config["algorithm"].get("filter_groups") or {}
+    return batch + (round(batch * math.exp(-step / 20)) if filters.get("enable") else 0)
 
 
 @cache
