@@ -24,7 +24,7 @@ CONFIG = {
     "models": {"tiny": {"warm_start": {}}, "small": {"warm_start": {"hidden_size": 192, "layers": 3}}},
     "regimes": {
         "stage1": [{"weights": "stage1", "steps": 60}],
-        "stage3": [{"weights": "stage3", "steps": 40}],
+        "stage3": {"phases": [{"weights": "stage3", "steps": 40}], "train_queries": 24},
         "curriculum": [{"weights": f"stage{number}", "steps": 20} for number in (1, 2, 3)],
     },
     "seeds": [0, 1],

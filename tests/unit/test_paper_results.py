@@ -87,6 +87,7 @@ def test_made_up_results_have_the_forms_and_a_file_without_them_is_named(tmp_pat
 def test_what_is_wrong_within_a_line_is_told(tmp_path):
     parts = dict.fromkeys(("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass"), 1.0)
     row = {"idx": 1, "step": 0, "end_reason": "answer", "turns": 1, "failures": [], "tools": [], "passed": True}
+    row |= {"tokens": {"generated": 1}}
     for parts_of, told in (
         (parts | {"pass": "yes"}, "'sub_rewards.pass' should be a number, found 'yes'"),
         ([1], "'sub_rewards' should be an object, found '[1]'"),

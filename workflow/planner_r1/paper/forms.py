@@ -36,7 +36,7 @@ FORMS: dict[str, tuple[Mapping[str, Any], ...]] = {
     "evaluations/*/trajectories.jsonl": ({"idx": int, "step": int, "plan": (list, NoneType), "end_reason": str},),
     "validations/*/scores.jsonl": (
         {"idx": int, "step": int, "end_reason": str, "turns": int, "failures": list, "tools": list, "passed": bool}
-        | {"sub_rewards": dict.fromkeys(SubRewards().parts(), NUMBER)},
+        | {"sub_rewards": dict.fromkeys(SubRewards().parts(), NUMBER), "tokens": {"generated": int}},
     ),
     "runs/*/validation.jsonl": ({"idx": int, "step": int},),
     "runs/*/metrics.jsonl": ({"step": int},),

@@ -68,9 +68,9 @@ def powers_of_ten(value: float, digits: int = 1) -> str:
     return f"{'' if mantissa == '1' else f'{mantissa}×'}10{raised}"
 
 
-def number(row: Mapping[str, str], key: str, plus_minus: str, missing: str) -> str:
-    """`12.3 ± 0.4`, without what is not there."""
+def number(row: Mapping[str, str], key: str, plus_minus: str, missing: str, digits: int = 1, sign: str = "") -> str:
+    """`12.3 ± 0.4`, without what is not there; with a sign `+` a change is `+12.3 ± 0.4`."""
     if row[key] == "":
         return missing
-    mean = f"{float(row[key]):.1f}"
-    return mean if row[f"{key}_ci"] == "" else f"{mean} {plus_minus} {float(row[f'{key}_ci']):.1f}"
+    mean = f"{float(row[key]):{sign}.{digits}f}"
+    return mean if row[f"{key}_ci"] == "" else f"{mean} {plus_minus} {float(row[f'{key}_ci']):.{digits}f}"

@@ -18,10 +18,10 @@ from planner_r1.paper.statistics import Estimate
 
 COLUMN = 3.3  # inches, the width of a column of the paper
 PAGE = 7.0  # inches, the width of both columns
-# Okabe and Ito's palette without black and yellow, the one for text and the other too pale on white
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+# Okabe and Ito's palette without yellow, which is too pale on white; black last, since text is black too
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", "-.", ":")
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -56,8 +56,11 @@ BAND = 0.13  # how opaque a band is
 MARKED = 12  # points of a curve that carry a marker, about; more would hide the curve
 
 
-def curve(axis: plt.Axes, x: Sequence[float], estimates: Sequence[Estimate], label: str, look: dict) -> None:
-    """A curve of means in percent, and the band of their intervals, broken where a point has none."""
+def curve(
+    axis: plt.Axes, x: Sequence[float], estimates: Sequence[Estimate], label: str, look: dict, most: float = 100
+) -> None:
+    """A curve of means in percent, or of others from 0 to `most`, and the band of their intervals, broken where a point
+    has none."""
     if not x:
         return
     every = max(1, len(x) // MARKED)
@@ -65,7 +68,7 @@ def curve(axis: plt.Axes, x: Sequence[float], estimates: Sequence[Estimate], lab
     there = np.array([e.high is not None for e in estimates])
     if not there.any():
         return
-    ends = [(max(e.low, 0), min(e.high, 100)) if e.high is not None else (np.nan, np.nan) for e in estimates]
+    ends = [(max(e.low, 0), min(e.high, most)) if e.high is not None else (np.nan, np.nan) for e in estimates]
     low, high = np.array(ends).T
     axis.fill_between(x, low, high, color=look["color"], alpha=BAND, linewidth=0)  # NaN breaks it
     beside = np.append(there[1:], False) | np.insert(there[:-1], 0, False)
