@@ -315,6 +315,31 @@ class Study:
         """How a given model is fine-tuned before training by reward; None where it is taken as it is."""
         return self.config["models"][model].get("fine_tune")
 
+    def fine_tune_settings(self, model: str) -> dict:
+        """What makes a fine-tuned model what it is besides its files, as plain values."""
+        training = self.config["training"]
+        return {
+            **self.fine_tune(model),
+            "seed": self.seed,
+            "save_every": training["save_every"],
+            "backend": training["backend"],
+            "overrides": self.overrides,
+        }
+
+    @property
+    def fine_tuned(self) -> tuple[str, ...]:
+        """The given models that are fine-tuned first."""
+        return tuple(model for model in self.models if self.fine_tune(model) is not None)
+
+    def made_here(self, model: str) -> bool:
+        """Whether the weights that training starts from are made in this study."""
+        return bool(self.warm_start(model)) or model in self.fine_tuned
+
+    @property
+    def held_out(self) -> tuple[str, ...]:
+        """The splits that no model may learn from."""
+        return tuple(split for split in self.all_splits if split != "train")
+
     def model_path(self, model: str) -> str | None:
         """Where a given model lies, or None for one that is made here."""
         return self.config["models"][model].get("path")
@@ -500,6 +525,12 @@ class Study:
             raise InputError(f"models.{model}: needs one of 'warm_start', 'path' and 'endpoint', found {found}")
         if self.fine_tune(model) is not None and kinds != ["path"]:
             raise InputError(f"models.{model}.fine_tune: belongs to a model with 'path', but this one has '{kinds[0]}'")
+        by_oracle = model in self.fine_tuned and not self.fine_tune(model)["trajectories"]
+        if by_oracle and "train" not in self.all_splits:
+            raise InputError(
+                f"models.{model}.fine_tune: the oracle needs queries to plan; name a file in queries.train, or "
+                "recorded episodes in trajectories"
+            )
 
     def _check_noise(self, key: str, name: str | None) -> None:
         if name is not None and name not in self.config["noise"]:

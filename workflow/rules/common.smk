@@ -72,9 +72,23 @@ def base_model_sources(wildcards):
             "queries": "<results>/data/train.jsonl",
             "template": present(study.prompt),
         }
-    folder = study.model_path(wildcards.model)
-    weights = CATALOGUE.wanted_below(folder) or [f"{folder}/config.json"]
-    return {"weights": present(*weights)}
+    return {"weights": given_weights(wildcards.model)}
+
+
+def given_weights(model):
+    folder = study.model_path(model)
+    return present(*(CATALOGUE.wanted_below(folder) or [f"{folder}/config.json"]))
+
+
+def fine_tune_sources(wildcards):
+    """The weights, and what is learnt from: recorded episodes, or the queries that the oracle plans."""
+    files = study.fine_tune(wildcards.model)["trajectories"]
+    learnt = (
+        {"trajectories": present(*files)}
+        if files
+        else {"queries": "<results>/data/train.jsonl"}
+    )
+    return {"weights": given_weights(wildcards.model), **learnt}
 
 
 def preflight(wildcards):

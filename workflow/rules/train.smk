@@ -20,6 +20,8 @@ rule base_model:
         "<logs>/base_model/{model}.log",
     benchmark:
         "<benchmarks>/base_model/{model}.tsv"
+    wildcard_constraints:
+        model=one_of(m for m in study.models if m not in study.fine_tuned),
     threads: 2
     resources:
         mem_mb=4000,
@@ -30,6 +32,35 @@ rule base_model:
         seed=study.seed,
     script:
         "../scripts/base_model.py"
+
+
+# A given model that is fine-tuned before training by reward: a rule of its own, since it may need GPUs.
+rule fine_tune:
+    input:
+        unpack(fine_tune_sources),
+        store=STORE,
+        held_out=expand("<results>/data/{split}.jsonl", split=study.held_out),
+        template=present(study.prompt),
+        settings=SETTINGS,
+    # `update` as in train_run
+    output:
+        manifest=update("<results>/models/{model}/MANIFEST.json"),
+    log:
+        "<logs>/fine_tune/{model}.log",
+    benchmark:
+        "<benchmarks>/fine_tune/{model}.tsv"
+    wildcard_constraints:
+        model=one_of(study.fine_tuned),
+    threads: WHOLE_MACHINE
+    resources:
+        mem_mb=8000,
+    params:
+        work=f"{RESULTS}/work/fine_tune/{{model}}",
+        path=lambda w: study.model_path(w.model),
+        template=study.prompt,
+        settings=lambda w: study.fine_tune_settings(w.model),
+    script:
+        "../scripts/fine_tune.py"
 
 
 rule train_run:

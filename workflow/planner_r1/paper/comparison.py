@@ -220,6 +220,8 @@ def world_obstacles(study: Study) -> Iterator[str]:
 def model_obstacles(study: Study, model: str) -> Iterator[str]:
     if study.warm_start(model):
         yield f"another model ({model} made here)"
+    if model in study.fine_tuned:
+        yield f"another start ({model} was fine-tuned first)"
 
 
 def unlike(study: Study, model: str, regime: str, ran: Collection[tuple[str, str]]) -> Own:

@@ -107,7 +107,7 @@ class Evidence:
     def named(self, role: str) -> str:
         """A model with what it is, such as `tiny (another model, another world)`."""
         model = self.roles[role]
-        of_paper = PAPERS.get(model) == role and not self.study.warm_start(model)
+        of_paper = PAPERS.get(model) == role and not self.study.made_here(model)
         other = ["another model"] * (not of_paper) + ["another world"] * (not self.study.official)
         return f"{model} ({', '.join(other) or 'model and world of the paper'})"
 

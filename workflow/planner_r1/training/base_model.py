@@ -12,13 +12,11 @@ from planner_r1.study import Study
 NEEDED = ("config.json", "tokenizer_config.json")
 
 
-def link_model(source: Path, out: Path) -> dict:
-    """Link the files of `source` (Hugging Face's layout) into the folder `out`; tens of gigabytes are not copied.
-
-    Returns what a manifest should say about it.
+def check_model(source: Path) -> None:
+    """Refuse a folder that holds no whole model in Hugging Face's layout.
 
     Raises:
-        InputError: the folder is missing or holds no whole model.
+        InputError: naming what is missing.
     """
     if not source.is_dir():
         raise InputError(
@@ -29,6 +27,17 @@ def link_model(source: Path, out: Path) -> dict:
         raise InputError(f"{source}: {', '.join(missing)} missing; a model in Hugging Face's layout is expected")
     if not any(source.glob("*.safetensors")):
         raise InputError(f"{source}: no *.safetensors file; the weights are missing")
+
+
+def link_model(source: Path, out: Path) -> dict:
+    """Link the files of `source` (Hugging Face's layout) into the folder `out`; tens of gigabytes are not copied.
+
+    Returns what a manifest should say about it.
+
+    Raises:
+        InputError: the folder is missing or holds no whole model.
+    """
+    check_model(source)
     out.mkdir(parents=True, exist_ok=True)
     for file in sorted(source.iterdir()):
         if file.is_file():

@@ -62,8 +62,9 @@ def prune(root: Path, keep: int = KEEP) -> None:
             shutil.rmtree(folder(root, step))
 
 
-def export(checkpoint: Path, out: Path) -> None:
-    """Copy the weights, tokenizer and chat template that verl saved for Hugging Face to `out`, whole or not at all.
+def export(checkpoint: Path, out: Path, model: str = "actor/huggingface") -> None:
+    """Copy the weights, tokenizer and chat template that verl saved for Hugging Face, in the folder `model` of a
+    checkpoint, to `out`, whole or not at all.
 
     The weights take no further room (see `copy_model`). verl writes them in the trainer's precision, but "bfloat16"
     into the configuration, and the name of the trainer's own attention, which no other program knows: corrected here.
@@ -71,7 +72,7 @@ def export(checkpoint: Path, out: Path) -> None:
     unfinished = out.with_name(out.name + ".unfinished")
     out.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(unfinished, ignore_errors=True)
-    copy_model(checkpoint / "actor" / "huggingface", unfinished)
+    copy_model(checkpoint / model, unfinished)
     config_path = unfinished / "config.json"
     config = json.loads(config_path.read_text(encoding="utf-8"))
     for key in ("torch_dtype", "attn_implementation", "_attn_implementation"):

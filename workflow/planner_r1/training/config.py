@@ -171,16 +171,17 @@ def load_config(path: Path) -> DictConfig:
     return config
 
 
-def verl_defaults() -> DictConfig:
-    """The defaults of the installed verl, composed from its own files without importing it. A copy of one's own."""
-    return copy.deepcopy(_compose_defaults())
+def verl_defaults(trainer: str = "ppo_trainer") -> DictConfig:
+    """The defaults of one of the installed verl's trainers, composed from its own files without importing it. A copy of
+    one's own."""
+    return copy.deepcopy(_compose_defaults(trainer))
 
 
-@lru_cache(1)
-def _compose_defaults() -> DictConfig:
+@lru_cache
+def _compose_defaults(trainer: str) -> DictConfig:
     folder = Path(find_spec("verl").submodule_search_locations[0]) / "trainer" / "config"
     with initialize_config_dir(str(folder), version_base=None):
-        return compose("ppo_trainer")
+        return compose(trainer)
 
 
 def load_overlay(name: str) -> dict:

@@ -24,6 +24,7 @@ from planner_r1.errors import InputError
 from planner_r1.processes import CPU_VARIABLES, MARK, end_all, signals_as_exceptions, tail
 from planner_r1.training.config import load_config
 
+BY_REWARD = "planner_r1.training.run_verl"
 POLL_SECONDS = 0.5
 SRUN = "srun"
 SRUN_SECONDS = 20  # the tasks' own clean-up takes up to ten
@@ -47,10 +48,11 @@ def run_verl(
     metrics: Path,
     while_running: Callable[[], None] = lambda: None,
     environment: str = ACTIVE,
+    module: str = BY_REWARD,
 ) -> None:
     """Run verl on a resolved configuration until it ends, calling `while_running` about twice a second.
 
-    `environment` is a study's key of that name: where verl's Python comes from.
+    `environment` is a study's key of that name: where verl's Python comes from. `module` is what is run there.
 
     Raises:
         InputError: the environment has no Python, or several nodes are asked for outside a SLURM job.
@@ -59,7 +61,7 @@ def run_verl(
     with _temporary_folder(work) as temporary, signals_as_exceptions():
         place = environments.environment(environment)
         variables = _variables(work, backend, store, metrics, temporary) | place.variables
-        command = _command(config.resolve(), work, place)
+        command = _command(module, config.resolve(), work, place)
         with open(log, "wb") as output:
             try:
                 process = subprocess.Popen(
@@ -80,8 +82,8 @@ def run_verl(
         raise TrainingError(f"verl ended with status {process.returncode}; the last lines of {log}:\n{tail(log)}")
 
 
-def _command(config: Path, work: Path, place: Environment) -> list[str]:
-    verl = [place.python, "-u", "-m", "planner_r1.training.run_verl", str(config)]
+def _command(module: str, config: Path, work: Path, place: Environment) -> list[str]:
+    verl = [place.python, "-u", "-m", module, str(config)]
     settings = load_config(config)
     before = place.prefix if settings.trainer.nnodes == 1 else _over_nodes(settings, work, place)
     return [*before, *verl]

@@ -45,7 +45,7 @@ SHARED_BY_WORKERS = (
 
 
 def main(path: str) -> None:
-    _end_with_parent()
+    end_with_parent()
     config = load_config(Path(path))
     if config.trainer.nnodes > 1:
         _join_cluster(config)
@@ -80,7 +80,7 @@ def _runner_in_this_process() -> SimpleNamespace:
     return SimpleNamespace(remote=lambda: SimpleNamespace(run=method))
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Have the kernel end this process when the launcher dies, however it dies; Ray's processes follow it."""
     parent = os.getppid()
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

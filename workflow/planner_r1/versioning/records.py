@@ -11,7 +11,7 @@ from pathlib import Path
 from planner_r1.console import few
 from planner_r1.errors import InputError
 from planner_r1.training.base_model import link_model
-from planner_r1.versioning.stages import FIRST, Plan, current_plan, write_params
+from planner_r1.versioning.stages import FILE, FIRST, Plan, current_plan, write_params
 
 
 def record() -> Plan:
@@ -21,16 +21,21 @@ def record() -> Plan:
         InputError: dvc.yaml is not of the study as it stands, there is work left, or a run is not whole.
     """
     plan = current_plan()
+    check_finished(plan)
+    if lost := [*_not_whole(plan)]:
+        raise InputError(f"{few(lost)}: not as MANIFEST.json says; delete that MANIFEST.json and run Snakemake again")
+    write_params(plan)
+    run_dvc("commit", "--force", str(FILE))
+    return plan
+
+
+def check_finished(plan: Plan) -> None:
+    """Raises InputError where Snakemake would still run something of a study."""
     if left := plan.to_do:
         raise InputError(
             f"{plan.study_file}: not finished, {len(left)} jobs are left ({few(left)}); run "
             f"`snakemake -c 2 all --configfile {plan.study_file}` first"
         )
-    if lost := [*_not_whole(plan)]:
-        raise InputError(f"{few(lost)}: not as MANIFEST.json says; delete that MANIFEST.json and run Snakemake again")
-    write_params(plan)
-    _dvc("commit", "--force")
-    return plan
 
 
 def sync() -> Plan:
@@ -71,7 +76,7 @@ def _changed(plan: Plan) -> list[str]:
     params = Path(plan.params_file)
     current = params.is_file() and params.read_text(encoding="utf-8") == plan.params()
     found = [] if current else [f"{params} (not what jobs are called with now)"]
-    for stage, entries in json.loads(_dvc("status", "--json")).items():
+    for stage, entries in json.loads(run_dvc("status", "--json", str(FILE))).items():
         for entry in entries:
             if isinstance(entry, str):
                 found.append(f"{stage} ({entry})")
@@ -84,14 +89,16 @@ def _changed(plan: Plan) -> list[str]:
 
 
 def _link_given_models(plan: Plan) -> None:
-    """Link the weights of given models anew: of them only the manifest is kept."""
+    """Link the weights of models taken as given anew: of them only the manifest is kept."""
     for model in plan.study.models:
         source, out = plan.study.model_path(model), Path(plan.results) / "models" / model
-        if source and Path(source).is_dir() and (out / "MANIFEST.json").is_file():
+        given = source and not plan.study.made_here(model)
+        if given and Path(source).is_dir() and (out / "MANIFEST.json").is_file():
             link_model(Path(source), out)
 
 
-def _dvc(*arguments: str) -> str:
+def run_dvc(*arguments: str) -> str:
+    """What DVC prints; raises InputError where it fails."""
     return _run([sys.executable, "-m", "dvc", *arguments])
 
 

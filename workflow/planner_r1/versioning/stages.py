@@ -35,7 +35,7 @@ STAGES = {
     "study_config": FIRST,
     **dict.fromkeys(("world", "build_sandbox", "queries", "parquet"), "sandbox"),
     **{f"ood_data_{suite}": "suite_data" for suite in SUITE_FILES},
-    **dict.fromkeys(("base_model", "preflight"), "model-{model}"),
+    **dict.fromkeys(("base_model", "fine_tune", "preflight"), "model-{model}"),
     "train_run": "train-{model}-{regime}-seed{seed}",
     **dict.fromkeys(
         ("evaluate_checkpoint", "evaluate_endpoint"), "trajectories-{model}-{regime}-seed{seed}-step{step}"
@@ -124,6 +124,14 @@ class Plan:
             stage.inputs -= stage.outputs
         return stages
 
+    def small(self, file: str) -> bool:
+        """Whether git keeps a file itself."""
+        return any(fnmatch(file, f"{self.results}/{pattern}") for pattern in SMALL)
+
+    def kind(self, file: str) -> str:
+        """What a file is to DVC: one of a stage's `metrics` or `outs`."""
+        return "metrics" if fnmatch(file, f"{self.results}/{METRICS}") else "outs"
+
     def params(self) -> str:
         """The text of params.yaml: the parameters of every job, by stage."""
         text = {name: stage.params for name, stage in sorted(self.stages.items()) if name != FIRST}
@@ -133,8 +141,7 @@ class Plan:
         """The text of dvc.yaml."""
         stages = {name: self._as_yaml(name, stage) for name, stage in self.stages.items()}
         stages = {FIRST: stages.pop(FIRST)} | stages | self._stations()
-        whole = {"stages": stages} | self._plots()
-        return HEADER + yaml.dump(whole, Dumper=_NoAliases, sort_keys=False, allow_unicode=True, width=120)
+        return as_yaml(HEADER, {"stages": stages} | self._plots())
 
     # ---- files ------------------------------------------------------------------------------------------------
 
@@ -158,11 +165,11 @@ class Plan:
             yield os.path.relpath(os.path.join(str(job.rule.basedir), job.rule.script))
 
     def _folder(self, file: str) -> str | None:
-        """The folder that is whole when a file is there; of a model that is given nothing is kept but the manifest."""
+        """The folder that is whole when a file is there; of a model taken as given only the manifest is kept."""
         models, store = f"{self.results}/models/", f"{self.results}/sandbox/store/"
         if file.startswith(store):
             return store.removesuffix("/")
-        if file.startswith(models) and self.study.warm_start(file.removeprefix(models).partition("/")[0]):
+        if file.startswith(models) and self.study.made_here(file.removeprefix(models).partition("/")[0]):
             return str(Path(file).parent)
         return None
 
@@ -173,8 +180,7 @@ class Plan:
         command = shlex.join([*words, "--allowed-rules", *sorted(stage.rules), "--", *sorted(stage.targets)])
         kept = {"outs": [], "metrics": []}
         for file in sorted(stage.outputs):
-            kind = "metrics" if fnmatch(file, f"{self.results}/{METRICS}") else "outs"
-            kept[kind].append({file: {"cache": False}} if self._small(file) else file)
+            kept[self.kind(file)].append({file: {"cache": False}} if self.small(file) else file)
         outputs = {kind: files for kind, files in kept.items() if files}
         if name == FIRST:
             return {
@@ -185,9 +191,6 @@ class Plan:
                 "outs": [*outputs["outs"], {self.params_file: {"cache": False}}],
             }
         return {"cmd": command, "deps": sorted(stage.inputs), "params": [{self.params_file: [name]}], **outputs}
-
-    def _small(self, file: str) -> bool:
-        return any(fnmatch(file, f"{self.results}/{pattern}") for pattern in SMALL)
 
     def _stations(self) -> dict[str, dict]:
         jobs = {job.rule.name: job for job in self.dag.jobs if job.rule.name in STATIONS}
@@ -233,6 +236,11 @@ def current_plan() -> Plan:
             f"{FILE}: not what the rules and {plan.study_file} give now; run `planner-r1 dvc stages`, then this again"
         )
     return plan
+
+
+def as_yaml(header: str, whole: dict) -> str:
+    """The text of a dvc.yaml."""
+    return header + yaml.dump(whole, Dumper=_NoAliases, sort_keys=False, allow_unicode=True, width=120)
 
 
 def write_params(plan: Plan) -> None:
