@@ -139,7 +139,7 @@ def test_other_calls_in_between_change_nothing(toolbox, city):
     for _ in range(10):
         between.call("search_attractions", {"city": city})
         between.call("search_restaurants", {"city": "Atlantis"})
-        mixed += replies(between, f"{city}", 1)
+        mixed += replies(between, city, 1)
     assert mixed == alone
 
 
@@ -177,7 +177,7 @@ def player(study, tokenizer, tmp_path, monkeypatch):
 
 
 def call(state):
-    return '<tool_call>\n{"name":"get_cities","arguments":{"state":"%s"}}\n</tool_call>' % state
+    return f'<tool_call>\n{{"name":"get_cities","arguments":{{"state":"{state}"}}}}\n</tool_call>'
 
 
 def calls_of(output):
