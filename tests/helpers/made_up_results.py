@@ -94,7 +94,7 @@ def write_results(
         made.json(f"models/{model}/config.json", lambda model=model: model_config(study, model))
     for checkpoint in study.checkpoints:
         for split in study.splits:
-            _write_evaluation(made, checkpoint, split, of_split[split])
+            _write_evaluation(made, checkpoint, split, of_split[study.query_split(split)])
     for run in study.runs:
         _write_run(made, run, of_split["validation"], episode_steps)
     for checkpoint in study.suite_checkpoints:
@@ -308,7 +308,7 @@ def _write_evaluation(made: _Made, checkpoint: Checkpoint, split: str, queries: 
     played = [play(checkpoint, able, query, made.seed) for query in queries]
     place = {"model": checkpoint.model, "regime": checkpoint.regime}
     numbers = {"seed": checkpoint.seed, "step": checkpoint.step}
-    is_hidden = hidden(made.study, split)
+    is_hidden = hidden(made.study, made.study.query_split(split))
     head = place | {"split": split} | numbers
     made.json(f"{folder}/metrics.json", lambda: head | evaluation_metrics(played, is_hidden))
     made.lines(f"{folder}/scores.jsonl", (score_row(episode, is_hidden) for episode in played))

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from planner_r1.agent.episodes import mistaken
 from planner_r1.errors import InputError
 from planner_r1.evaluator import RATES, Verdict, evaluate, rates
 from planner_r1.evaluator.failures import failures
@@ -65,7 +66,7 @@ def score_validations(path: str | Path, queries: Sequence[Query], store: Store) 
     Yields:
         An object an episode: `step`, `idx`, `end_reason`, `turns`, `tokens`, `sub_rewards`, `failures` (kinds, see
         evaluator.failures), `passed` and `passed_strict` (final pass under either profile), and `tools`: a
-        [turn, name, whether an error was replied] for each tool call that was replied to.
+        [turn, name, whether an error of the model's own was replied] for each tool call that was replied to.
 
     Raises:
         InputError: naming the line that is no episode of these queries.
@@ -75,7 +76,7 @@ def score_validations(path: str | Path, queries: Sequence[Query], store: Store) 
         try:
             query, plan = asked[episode["idx"]], episode["plan"]
             row = {key: episode[key] for key in ("step", "idx", "end_reason", "turns", "tokens", "sub_rewards")}
-            tools = [[call["turn"], call["name"], call["error"]] for call in episode["tool_calls"]]
+            tools = [[call["turn"], call["name"], mistaken(call)] for call in episode["tool_calls"]]
         except KeyError as error:
             what = f"{path}, line {number}: no episode of these queries ({error} is absent)"
             raise InputError(f"{what}; the run is of other queries or another version: train it again") from None

@@ -175,8 +175,13 @@ class Study:
     @property
     def splits(self) -> tuple[str, ...]:
         """What checkpoints are evaluated on: splits, and splits under noise as `test+flaky`."""
-        plain, noises = self.config["evaluation"]["splits"], self.config["evaluation"]["noise"]
-        return (*plain, *(f"{split}{UNDER}{noise}" for split in plain for noise in noises))
+        noises = self.config["evaluation"]["noise"]
+        return (*self.clean_splits, *(f"{split}{UNDER}{noise}" for split in self.clean_splits for noise in noises))
+
+    @property
+    def clean_splits(self) -> tuple[str, ...]:
+        """Those of `splits` that nothing goes wrong on: what compares with other studies and the paper."""
+        return tuple(self.config["evaluation"]["splits"])
 
     @staticmethod
     def query_split(split: str) -> str:
@@ -188,9 +193,13 @@ class Study:
         name = split.partition(UNDER)[2]
         return self.config["noise"][name] if name else None
 
+    def noise_name(self, regime: str) -> str | None:
+        """The name of the noise that a regime trains under; None for none."""
+        return self._regime(regime).get("noise")
+
     def training_noise(self, regime: str) -> dict | None:
         """What goes wrong with the tools while a regime trains; None for nothing."""
-        name = self._regime(regime).get("noise")
+        name = self.noise_name(regime)
         return self.config["noise"][name] if name else None
 
     def train_queries(self, regime: str) -> int | None:

@@ -3,7 +3,13 @@
 EVALUATION = "<results>/evaluations/{model}/{regime}/seed{seed}/step{step}/{split}"
 
 
-NOISY_SPLITS = one_of(split for split in study.splits if study.evaluation_noise(split))
+EVALUATED = one_of(dict.fromkeys((*SPLITS, *study.splits)))
+# Where nothing is evaluated under noise the rules have no parameter that says so.
+NOISE = (
+    {"noise": lambda w: study.evaluation_noise(w.split)}
+    if study.config["evaluation"]["noise"]
+    else {}
+)
 
 
 rule evaluate:
@@ -26,6 +32,7 @@ rule evaluate_checkpoint:
         "<benchmarks>/evaluate_checkpoint/{model}/{regime}/seed{seed}/step{step}/{split}.tsv"
     wildcard_constraints:
         model=one_of(study.trainable),
+        split=EVALUATED,
     threads: WHOLE_MACHINE
     resources:
         mem_mb=8000,
@@ -33,17 +40,9 @@ rule evaluate_checkpoint:
         work=f"{RESULTS}/work/evaluations/{{model}}/{{regime}}/seed{{seed}}/step{{step}}/{{split}}",
         backend=study.backend,
         overrides=lambda w: study.evaluation_overrides(w.regime),
+        **NOISE,
     script:
         "../scripts/evaluate_checkpoint.py"
-
-
-# Rules of their own, so that the others have no parameter that says nothing.
-use rule evaluate_checkpoint as evaluate_checkpoint_under_noise with:
-    wildcard_constraints:
-        model=one_of(study.trainable),
-        split=NOISY_SPLITS,
-    params:
-        noise=lambda w: study.evaluation_noise(w.split),
 
 
 # Light, and it needs the internet and the keys: it runs where Snakemake does, also with a cluster.
@@ -60,21 +59,15 @@ rule evaluate_endpoint:
         "<logs>/evaluate_endpoint/{model}/{regime}/seed{seed}/step{step}/{split}.log",
     wildcard_constraints:
         model=one_of(model for model in study.models if study.endpoint(model)),
+        split=EVALUATED,
     params:
         work=f"{RESULTS}/work/evaluations/{{model}}/{{regime}}/seed{{seed}}/step{{step}}/{{split}}",
         endpoint=lambda w: study.endpoint(w.model),
         template=study.prompt,
         overrides=study.evaluation_overrides("base"),
+        **NOISE,
     script:
         "../scripts/evaluate_endpoint.py"
-
-
-use rule evaluate_endpoint as evaluate_endpoint_under_noise with:
-    wildcard_constraints:
-        model=one_of(model for model in study.models if study.endpoint(model)),
-        split=NOISY_SPLITS,
-    params:
-        noise=lambda w: study.evaluation_noise(w.split),
 
 
 rule score:
@@ -89,7 +82,7 @@ rule score:
     log:
         "<logs>/score/{model}/{regime}/seed{seed}/step{step}/{split}.log",
     wildcard_constraints:
-        split=f"{one_of(SPLITS)}|{NOISY_SPLITS}",
+        split=EVALUATED,
     script:
         "../scripts/score.py"
 
@@ -97,4 +90,3 @@ rule score:
 localrules:
     evaluate,
     evaluate_endpoint,
-    evaluate_endpoint_under_noise,

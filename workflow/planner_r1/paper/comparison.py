@@ -31,7 +31,7 @@ from planner_r1.paper.reference import SEEDS, reference, training_listing
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import LEVEL, Difference, Summary, proportions, welch
 from planner_r1.paper.tables import memory, table1, table2
-from planner_r1.study import BASE_REGIME, Study
+from planner_r1.study import BASE_REGIME, UNDER, Study
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
@@ -197,6 +197,8 @@ def training_obstacles(study: Study, model: str, regime: str) -> Iterator[str]:
     name = algorithm if isinstance(algorithm, str) else algorithm["name"]
     if name != PAPERS_ALGORITHM:
         yield f"another algorithm ({name})"
+    if study.training_noise(regime):
+        yield f"noise in training ({study.noise_name(regime)})"
     changed = sorted(key for key, value in study.regime_overrides(regime).items() if _changed(key, value))
     if changed:
         yield f"other settings ({', '.join(key.rpartition('.')[2] for key in changed)})"
@@ -278,8 +280,11 @@ def _best(study: Study, number: Number, key: str, alike: Sequence[Mapping[str, s
 
 def _of_table1(study: Study, number: Number, key: str, ours: Mapping[str, str], whole: bool) -> Own:
     obstacles = [*model_obstacles(study, number.model), *world_obstacles(study)]
-    if ours["split"] != "test" or not whole:
-        obstacles.append(f"another split ({ours['split']})" if ours["split"] != "test" else "not the official test set")
+    split, _, noise = ours["split"].partition(UNDER)
+    if split != "test" or not whole:
+        obstacles.append(f"another split ({split})" if split != "test" else "not the official test set")
+    if noise:
+        obstacles.append(f"noise ({noise})")
     if ours["regime"] != BASE_REGIME:
         obstacles += training_obstacles(study, number.model, number.regime)
         if ours["steps"] != number.steps:

@@ -311,6 +311,7 @@ class Bill:
 
     def _queries(self, split: str) -> int | None:
         """The number of a split's queries: drawn, in its file, or as `cost.queries` has it."""
+        split = self.study.query_split(split)
         if (drawn := self.study.query_count(split)) is not None:
             return drawn
         file = self.study.query_file(split)

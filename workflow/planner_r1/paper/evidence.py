@@ -38,8 +38,8 @@ class Evidence:
 
     @cached_property
     def split(self) -> str | None:
-        """The first evaluated split whose constraints are known."""
-        for split in self.study.splits:
+        """The first evaluated split whose constraints are known; none under noise."""
+        for split in self.study.clean_splits:
             for checkpoint in self.study.checkpoints:
                 if rows := self.results.scores(checkpoint, split):
                     if "official" in rows[0]:

@@ -73,7 +73,7 @@ def table_file(name: str) -> str:
 
 def _query_splits(study: Study) -> list[str]:
     """The splits that are evaluated, and those that runs train and are validated on."""
-    return list(dict.fromkeys((*study.splits, *(("train", "validation") if study.runs else ()))))
+    return list(dict.fromkeys((*study.clean_splits, *(("train", "validation") if study.runs else ()))))
 
 
 def _evaluations(study: Study) -> list[str]:
@@ -154,7 +154,7 @@ class Results:
     def queries(self, split: str) -> Path:
         """The file of a split's queries."""
         self._declared("queries")
-        return self.folder / "data" / f"{split}.jsonl"
+        return self.folder / "data" / f"{self.study.query_split(split)}.jsonl"
 
     def table(self, name: str) -> list[dict[str, str]] | None:
         """The rows of another table's CSV, as text."""

@@ -22,7 +22,7 @@ TOOLS = {
     "calculator": "calculator",
 }
 UNKNOWN = "unknown tool"  # a call of no known tool, or one that cannot be read
-FAILED = "failed call"  # a call that was answered by an error, and every one of an unknown tool
+FAILED = "failed call"  # answered by an error that is the model's own, and every call of an unknown tool
 CALLS = (*TOOLS.values(), FAILED)
 START, ANSWER, ENDED = "start", "answer", "no answer"  # an episode ends in one of the last two
 

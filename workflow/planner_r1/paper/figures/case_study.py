@@ -87,9 +87,9 @@ def rows(study: Study, results: Results, case: int) -> list[dict]:
 
 
 def _verdicts(study: Study, results: Results) -> tuple[str | None, dict[Checkpoint, dict[int, dict]]]:
-    """The first split whose constraints are known, and the scored plans of each policy that has any, by query."""
+    """The first split whose constraints are known (none under noise), and each policy's scored plans by query."""
     policies = [c for c in study.checkpoints if _is_last(study, c)]
-    for split in study.splits:
+    for split in study.clean_splits:
         scores = {c: rows for c in policies if (rows := results.scores(c, split))}
         known = {c: {row["idx"]: row for row in rows} for c, rows in scores.items() if "official" in rows[0]}
         if known:

@@ -143,13 +143,13 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     """What a reader must know: which split, how many seeds, what the paper's bars are, what is missing."""
     ours = [row for row in rows if row["source"] == OURS]
     if not ours:
-        known = " on a split whose constraints are known" * (study.world is None and "test" in study.splits)
+        known = " on a split whose constraints are known" * (study.world is None and "test" in study.clean_splits)
         return f"{study.world_label}\nnothing was evaluated{known}"
     counts = [int(row["n"]) for row in ours if row["regime"] != BASE_REGIME and row["n"] != "0"]
     lines = [f"{study.world_label}, {ours[0]['split']} split", f"official final pass; {style.seeds(counts)}"]
     if not counts:
         lines[-1] = "official final pass; one run a bar"
-    hidden = [split for split in study.splits if split == "test" and ours[0]["split"] != "test"]
+    hidden = [split for split in study.clean_splits if split == "test" and ours[0]["split"] != "test"]
     lines += [f"{split}: not shown, its constraints are hidden" for split in hidden]
     if len(ours) < len(rows):
         lines.append(f"hatched: the paper's ({SOURCE}, Table 1), official test")

@@ -132,7 +132,7 @@ class Episodes:
     def __init__(self, study: Study, folder: Path):
         self.store = _store(folder)
         self.sources = sources(study, folder)
-        splits = {source.split: folder / "data" / f"{source.split}.jsonl" for source in self.sources}
+        splits = {s: folder / "data" / f"{study.query_split(s)}.jsonl" for s in (one.split for one in self.sources)}
         self.queries = {s: chosen_queries(load_queries(path)) for s, path in splits.items() if path.is_file()}
         self.places = [place for source in self.sources for place in chosen_places(source, self._of(source))]
 

@@ -21,7 +21,7 @@ def inputs(study: Study) -> list[str]:
     """The files, below results/<study>; the database's store is one more."""
     files = [file for kind in reads(study) for file in KINDS[kind](study)]
     if not study.probes:
-        splits = dict.fromkeys((*study.splits, *(["validation"] if study.runs else [])))
+        splits = dict.fromkeys((*study.clean_splits, *(["validation"] if study.runs else [])))
         files += [f"data/{split}.jsonl" for split in splits]
     files += [file for artefact in artefacts_of(study) for file in (artefact.csv, shown(artefact))]
     return [*files, SUMMARY] if study.runs else files

@@ -11,7 +11,7 @@ from planner_r1.paper.reference import SEEDS, SOURCE, reference
 from planner_r1.paper.render import bar, number, rounded, tex, tex_table
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import Estimate, t_interval
-from planner_r1.study import BASE_REGIME, SPLITS, Study
+from planner_r1.study import BASE_REGIME, SPLITS, UNDER, Study
 
 # Key in the CSV, profile and rate in metrics.json, heading. The paper has no strict profile.
 COLUMNS = (
@@ -29,6 +29,7 @@ PART = (
     "`a of b`: step a of a run of b steps. Under one phase at a constant learning rate that is what a run of a steps "
     "gives, so such a row compares with the paper's of a steps; in a curriculum it is a step on the way."
 )
+NOISY = "A split with `+` and a name: the same queries with tools that fail as the study's `noise` of that name says."
 HIDDEN = "constraints hidden: only the leaderboard can score this split"
 PLACE = ("source", "method", "model", "regime", "split", "steps", "run_steps", "n")
 FIELDS = (*PLACE, *(field for key in KEYS for field in (key, f"{key}_ci")), "missing")
@@ -114,6 +115,7 @@ def markdown(rows: Sequence[dict[str, str]], title: str) -> str:
     )
     lines.append("are the same, and give no strict pass.")
     lines += [PART] * any(row["steps"] != row["run_steps"] for row in rows)
+    lines += [NOISY] * any(UNDER in row["split"] for row in rows)
     lines += [f"- {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
     return "\n".join(lines) + "\n"
 
@@ -125,6 +127,7 @@ def latex(rows: Sequence[dict[str, str]], title: str) -> str:
     caption = f"{tex(title)}. {legend} ({SOURCE}, Table 1)."
     lines = tex_table(caption, "llll" + "r" * (len(headings) - 4), headings, map(_tex_cells, rows))
     lines += [f"% {PART}"] * any(row["steps"] != row["run_steps"] for row in rows)
+    lines += [f"% {NOISY}"] * any(UNDER in row["split"] for row in rows)
     lines += [f"% {_place(row)}: {row['missing']}" for row in rows if row["missing"]]
     return "\n".join(lines) + "\n"
 
