@@ -22,8 +22,8 @@ def coin(text: str) -> bool:
     return hashlib.sha256(text.encode()).digest()[0] % 2 == 0
 
 
-def sub_rewards(answer, query, store):
-    return replace(SUB_REWARDS(answer, query, store), schema=1.0, passed=float(coin(answer)))
+def sub_rewards(answer, query, store, profile="official"):
+    return replace(SUB_REWARDS(answer, query, store, profile), schema=1.0, passed=float(coin(answer)))
 
 
 def read_tool_calls(text):

@@ -360,7 +360,7 @@ def test_success_is_read_in_the_order_of_the_batch(make_trainer, monkeypatch):
     from planner_r1.training import trainer as module
 
     passes = {"a": 1.0, "b": 0.0, "c": 1.0}
-    infos = staticmethod(lambda keys: [{"pass": passes[key]} for key in keys])
+    infos = staticmethod(lambda keys: [{"pass": 1.0, "success": passes[key]} for key in keys])
     monkeypatch.setattr(module.PlannerTrainer, "_reward_infos", infos)
     monkeypatch.setattr(
         module.PPOTrainerSync, "_compute_advantage", lambda self, batch, metrics: self._success.tolist()

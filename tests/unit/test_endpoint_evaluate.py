@@ -129,6 +129,7 @@ def test_trajectories_have_the_keys_of_the_trainers(world, spec, tmp_path):
     assert set(ours) == {"model", "regime", "seed", "step"} | set(theirs)
     assert set(ours["tokens"]) == set(theirs["tokens"])
     assert set(ours["sub_rewards"]) == set(theirs["sub_rewards"])
+    assert (ours["pass_strict"], ours["score_official"], ours["score_strict"]) == (1.0, 5.0, 5.0)
 
 
 def test_the_key_is_in_no_file_and_no_line(world, spec, tmp_path, capfd):

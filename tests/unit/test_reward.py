@@ -7,8 +7,10 @@ import pytest
 
 from helpers.small_world import AGENT_PLAN as PLAN
 from helpers.small_world import query
+from planner_r1.agent.episodes import BY_PROFILE
 from planner_r1.errors import InputError
-from planner_r1.reward import STAGES, SubRewards, reward, sub_rewards
+from planner_r1.queries import Query
+from planner_r1.reward import STAGES, SubRewards, episode_scores, reward, sub_rewards, weights_label, weights_of
 
 
 def answer(plan) -> str:
@@ -21,6 +23,7 @@ def changed(day, **values):
     return plan
 
 
+THROUGH_A_HOLE = changed(2, lunch="Twin")  # official: "Twin Table", whose name holds it
 ASKED = query(cuisine=["Chinese", "French"], house_rule="pets")  # three constraints; no French food in PLAN
 
 
@@ -69,6 +72,54 @@ def test_the_schema_gates_the_whole_reward():
 def test_weights_must_be_five():
     with pytest.raises(ValueError):
         reward(SubRewards(1, 1, 1, 1, 1, 1), (1, 1, 1))
+
+
+def test_free_weights_are_equation_1_and_those_of_a_stage_are_that_stage(small_store):
+    """Of THROUGH_A_HOLE all holds officially; strictly a meal is not in the database, so the hard part is not reached.
+
+    Of ASKED the cost and the house rule hold and French food is missing; the commonsense part holds.
+    """
+    weights = weights_of([1, 1, 1, 1, 3])
+    assert weights == (1.0, 1.0, 1.0, 1.0, 3.0)
+    for plan, asked, official, strict in (
+        (THROUGH_A_HOLE, query(), 7, 7 / 8),
+        (PLAN, query(), 7, 7),
+        (PLAN, ASKED, 1 + 2 / 3 + 1, 1 + 2 / 3 + 1),
+        ([], query(), 0, 0),
+    ):
+        found = episode_scores(answer(plan), asked, small_store, weights)
+        assert (found["score_official"], found["score_strict"]) == pytest.approx((official, strict))
+        for stage, five in STAGES.items():
+            named = episode_scores(answer(plan), asked, small_store, weights_of(stage))
+            assert named == episode_scores(answer(plan), asked, small_store, weights_of(list(five)))
+    assert [weights_label(five) for five in STAGES.values()] == [weights_label(name) for name in STAGES] == list(STAGES)
+    assert weights_label([1, 1, 1, 1, 3]) == "1, 1, 1, 1, 3" and weights_label((0, 0, 0.25, 0, 1)) == "0, 0, 0.25, 0, 1"
+
+
+@pytest.mark.parametrize("written", ["stage4", [1, 1], "", [1] * 6])
+def test_other_weights_are_refused(written):
+    with pytest.raises(InputError, match="five numbers"):
+        weights_of(written)
+
+
+def test_the_profile_that_pays_decides_score_and_success_and_nothing_else(small_store):
+    asked, stage3 = query(), weights_of("stage3")
+    official, strict = (
+        episode_scores(answer(THROUGH_A_HOLE), asked, small_store, stage3, profile)
+        for profile in ("official", "strict")
+    )
+    assert (official["score"], official["success"]) == (1, 1)
+    assert (strict["score"], strict["success"]) == (0, 0)
+    told = {"score_official": 1, "score_strict": 0, "pass": 1, "pass_strict": 0, "cs_micro": 1, "hard_micro": 1}
+    for found in (official, strict):
+        assert found.items() >= told.items()
+        assert {key for key in found if key not in ("score", "success")} == {*SubRewards().parts(), *BY_PROFILE}
+
+
+def test_what_cannot_be_judged_earns_nothing_under_either_profile(small_store):
+    hidden = episode_scores(answer(PLAN), Query(1, "Dorn", "Alba", 3, [], "", "easy"), small_store, STAGES["stage1"])
+    without = episode_scores("no answer", query(), small_store, STAGES["stage1"], "strict")
+    assert set(hidden.values()) == set(without.values()) == {0}
 
 
 def test_best_rewards(small_store):

@@ -7,7 +7,7 @@ import pytest
 from helpers.small_world import AGENT_PLAN, query
 from planner_r1.agent.episodes import call_record, episode_line
 from planner_r1.errors import InputError
-from planner_r1.reward import sub_rewards
+from planner_r1.reward import STAGES, episode_scores
 from planner_r1.scoring import score_validations
 
 KEYS = ["step", "idx", "end_reason", "turns", "tokens", "sub_rewards", "failures", "passed", "passed_strict", "tools"]
@@ -23,9 +23,9 @@ def line(store, asked, plan, step=0, calls=(), end_reason="answer") -> dict:
     answer = "" if plan is None else f"<answer>{json.dumps(plan)}</answer>"
     record = {"idx": asked.idx, "split": "validation", "tool_calls": list(calls), "answer": answer, "turns": 3}
     record |= {"end_reason": end_reason, "tokens": {"prompt": 5, "response": 7, "generated": 3}}
-    parts = sub_rewards(answer, asked, store).parts()
+    scores = episode_scores(answer, asked, store, STAGES["stage1"])
     place = {"step": step, "model": "tiny", "regime": "stage1", "seed": 0}
-    return place | episode_line(record, "all that was said", parts, sum(parts.values()))
+    return place | episode_line(record, "all that was said", scores)
 
 
 def changed(day, key, value):

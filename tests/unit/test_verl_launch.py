@@ -186,6 +186,31 @@ def test_phases_continue_one_run_with_other_weights(make_spec, verl):
     assert {c.trainer.default_local_dir for c in fake.configs} == {str(spec.work / "checkpoints")}
 
 
+def test_the_strict_profile_pays_where_it_is_asked_for_and_is_named_nowhere_else(make_spec, verl, tmp_path):
+    official, strict = (
+        make_spec(
+            phases=[{"weights": [1, 1, 1, 1, 3], "steps": 2}],
+            work=tmp_path / name,
+            out=tmp_path / f"{name}_out",
+            **pays,
+        )
+        for name, pays in (("official", {}), ("strict", {"profile": "strict"}))
+    )
+    fake = verl()
+    for spec in (official, strict):
+        train(spec, report=str)
+    pays = [dict(c.reward.custom_reward_function.reward_kwargs) for c in fake.configs]
+    assert pays == [{"weights": [1, 1, 1, 1, 3]}, {"weights": [1, 1, 1, 1, 3], "profile": "strict"}]
+    settings = [outputs(spec)[0]["settings"] for spec in (official, strict)]
+    assert settings[1] == settings[0] | {"profile": "strict"} and "profile" not in settings[0]
+    for work, changes in ((strict.work, {}), (official.work, {"profile": "strict"})):
+        spec = make_spec(
+            phases=[{"weights": [1, 1, 1, 1, 3], "steps": 3}], work=work, out=tmp_path / "other", **changes
+        )
+        with pytest.raises(InputError, match=r"other settings \(profile\)"):
+            train(spec, report=str)
+
+
 def test_outputs_hold_every_step_once_and_the_manifest_every_file(make_spec, verl):
     spec = make_spec(export_steps=[2])
     verl()

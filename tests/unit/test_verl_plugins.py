@@ -185,7 +185,7 @@ def test_the_classes_named_in_verls_files_exist():
 # ---- reward -------------------------------------------------------------------------------------------------------
 
 
-def scored(query, answer, weights, calls=()):
+def scored(query, answer, weights, calls=(), **pays):
     from planner_r1.training.reward_function import compute_score
 
     episode = {"end_reason": "answer", "answer": answer, "turns": 1, "tool_calls": list(calls), "tokens": {}}
@@ -195,6 +195,7 @@ def scored(query, answer, weights, calls=()):
         ground_truth=json.dumps(query.to_json()),
         extra_info={"idx": query.idx, "split": "train", "num_turns": 3, "episode": episode},
         weights=weights,
+        **pays,
     )
 
 
@@ -205,6 +206,24 @@ def test_the_oracles_answer_earns_everything(study, store):
         result = scored(query, messages[-1]["content"], weights)
         assert result["score"] == most
         assert all(result[name] == 1.0 for name in episodes.SUB_REWARDS)
+
+
+def through_a_hole(query, store) -> str:
+    """An oracle's answer in which a meal's name lacks its last letter, which the official rules let pass."""
+    plan = plan_for(query, store).plan
+    day, meal = next((day, meal) for day in plan for meal in ("breakfast", "lunch", "dinner") if day[meal] != "-")
+    day[meal] = day[meal][:-1]
+    return f"<answer>{json.dumps(plan)}</answer>"
+
+
+def test_a_plan_that_passes_through_a_hole_is_paid_by_the_profile_that_pays(study, store):
+    query = study.train_queries[0]
+    answer = through_a_hole(query, store)
+    official, strict = (scored(query, answer, [0, 0, 0, 0, 1], profile=name) for name in ("official", "strict"))
+    assert (official["score"], official["success"]) == (1.0, 1.0)
+    assert (strict["score"], strict["success"]) == (0.0, 0.0)
+    told = ("pass", "pass_strict", "score_official", "score_strict")
+    assert [official[name] for name in told] == [strict[name] for name in told] == [1.0, 0.0, 1.0, 0.0]
 
 
 def test_no_answer_earns_nothing(study, store):
@@ -244,6 +263,29 @@ def test_a_dump_becomes_trajectories_in_the_order_of_the_queries(study, store, t
     assert found[0]["text"] == "in out"
     assert found[0]["answer"] == "<answer>[]</answer>"
     assert set(found[0]["sub_rewards"]) == set(episodes.SUB_REWARDS)
+
+
+def test_an_episode_is_recorded_under_both_profiles(study, store, tmp_path):
+    query, dump = study.train_queries[0], tmp_path / "7.jsonl"
+    result = scored(query, through_a_hole(query, store), STAGE1, profile="strict")
+    dump.write_text(json.dumps({"input": "q", "output": "a", **result}) + "\n", encoding="utf-8")
+    (episode,) = read_dump(dump)
+    assert episode["sub_rewards"] == dict.fromkeys(episodes.SUB_REWARDS, 1.0)  # official, whatever pays
+    assert (episode["pass_strict"], episode["score_official"]) == (0.0, 5.0)
+    assert episode["reward"] == episode["score_strict"] < 5.0
+    metrics = step_metrics([result, scored(query, "x", STAGE1, profile="strict")])
+    assert (metrics["reward/pass"], metrics["reward/pass_strict"]) == (0.5, 0.0)
+    assert (metrics["reward/score_official"], metrics["reward/score_strict"]) == (2.5, result["score_strict"] / 2)
+
+
+def test_a_dump_from_before_both_profiles_were_told_is_read(study, store, tmp_path):
+    query, dump = study.train_queries[0], tmp_path / "7.jsonl"
+    result = scored(query, through_a_hole(query, store), STAGE1)
+    old = {key: value for key, value in result.items() if key not in (*episodes.BY_PROFILE, "success")}
+    dump.write_text(json.dumps({"input": "q", "output": "a", **old}) + "\n", encoding="utf-8")
+    (episode,) = read_dump(dump)
+    assert (episode["reward"], episode["sub_rewards"]["pass"]) == (5.0, 1.0)
+    assert [episode[name] for name in episodes.BY_PROFILE] == [None] * 3
 
 
 def test_shares_of_the_end_reasons_add_up(study, store):

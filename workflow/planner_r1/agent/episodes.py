@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from planner_r1.plan import parse_answer
@@ -17,7 +18,8 @@ END_REASONS = (ANSWER, NO_ANSWER, TURN_LIMIT, LENGTH, TOOL_OVERFLOW)
 PROMPT_TOO_LONG = "prompt_too_long"  # the opening messages exceed what the model reads
 REFUSED = "refused"  # the model, or the service's content filter, refused to answer
 
-SUB_REWARDS = ("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass")
+SUB_REWARDS = ("schema", "cs_micro", "hard_micro", "cs_macro", "hard_macro", "pass")  # official, whatever pays
+BY_PROFILE = ("pass_strict", "score_official", "score_strict")  # final pass and reward under both profiles
 
 
 def call_record(turn: int, name: str | None, arguments: Any, reply: str, noise: dict | None = None) -> dict:
@@ -41,13 +43,14 @@ def mistaken(call: dict) -> bool:
     return call["error"] and "noise" not in call
 
 
-def episode_line(record: dict, text: str, sub_rewards: dict[str, float] | None, reward: float | None) -> dict:
+def episode_line(record: dict, text: str, scores: Mapping[str, Any] | None) -> dict:
     """An episode as in `trajectories.jsonl`, without the names of the checkpoint.
 
     Args:
         record: idx, split, tool_calls, answer (text of the last turn), end_reason, turns, tokens.
         text: everything that was said, from the system prompt on.
-        sub_rewards, reward: None where the query's constraints are hidden.
+        scores: what the episode earned (see `reward.episode_scores`), maybe among other things; None where the query's
+            constraints are hidden. Of episodes from before both profiles were told the numbers of BY_PROFILE are None.
     """
     return {
         "idx": record["idx"],
@@ -59,6 +62,7 @@ def episode_line(record: dict, text: str, sub_rewards: dict[str, float] | None, 
         "end_reason": record["end_reason"],
         "turns": record["turns"],
         "tokens": record["tokens"],
-        "sub_rewards": sub_rewards,
-        "reward": reward,
+        "sub_rewards": scores and {name: scores[name] for name in SUB_REWARDS},
+        "reward": scores and scores["score"],
+        **{name: scores and scores.get(name) for name in BY_PROFILE},
     }

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from planner_r1.agent.episodes import SUB_REWARDS, episode_line
+from planner_r1.agent.episodes import episode_line
 from planner_r1.agent.limits import Limits
 from planner_r1.agent.prompt import render_messages
 from planner_r1.console import say
@@ -26,7 +26,7 @@ from planner_r1.endpoint.pool import Progress, ask_all
 from planner_r1.errors import InputError
 from planner_r1.files import add_line, locked, open_lines, read_lines, write_lines
 from planner_r1.queries import Query, load_queries
-from planner_r1.reward import STAGES, reward, sub_rewards
+from planner_r1.reward import STAGES, episode_scores
 from planner_r1.sandbox.noise import Noise, NoisyToolbox
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
@@ -127,13 +127,11 @@ class _Evaluation:
         self._report(f"{self._name}: query {query.idx} has no episode: {fault}")
 
     def _line(self, query: Query, record: dict) -> dict:
-        sub = None if query.hidden else sub_rewards(record["answer"], query, self._store)
         names = {"model": self._spec.model, "regime": "base", "seed": 0, "step": 0}
         return names | episode_line(
             {**record, "idx": query.idx, "split": self._spec.split},
             record["text"],
-            None if sub is None else {name: float(sub.parts()[name]) for name in SUB_REWARDS},
-            None if sub is None else float(reward(sub, STAGES["stage1"])),
+            None if query.hidden else episode_scores(record["answer"], query, self._store, STAGES["stage1"]),
         )
 
     @property

@@ -29,7 +29,7 @@ class Episodes:
 
     rewards: (N,) what the step trains on: equation 1 of the paper under the phase's weights, less verl's penalty for
         leaving the reference policy where `algorithm.use_kl_in_reward` is on
-    success: (N,) bool, whether the plan is a final pass, whatever the phase's weights
+    success: (N,) bool, whether the plan is a final pass under the profile that pays, whatever the phase's weights
     groups: (N,) integers, equal for the episodes of one query
     turns: (N, T) integers: the turn of the model that a token belongs to, from 1; 0 for tools' replies and padding
     longest: the most tokens an episode may have after the prompt (`data.max_response_length`)

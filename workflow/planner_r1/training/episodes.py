@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from planner_r1.agent.episodes import END_REASONS, SUB_REWARDS, episode_line
+from planner_r1.agent.episodes import BY_PROFILE, END_REASONS, SUB_REWARDS, episode_line
 
 
 def step_metrics(infos: list[dict[str, Any]]) -> dict[str, float]:
-    """Means over the episodes of a step: `reward/<sub-reward>`, `end/<reason>` (its share of the episodes), and the
-    tool calls an episode made with the share of them that were answered by an error.
+    """Means over the episodes of a step: `reward/<sub-reward>` and final pass and reward under both profiles,
+    `end/<reason>` (its share of the episodes), and the tool calls an episode made with the share of them that were
+    answered by an error.
 
     Args:
         infos: what the reward function returned, one entry an episode.
@@ -21,7 +22,7 @@ def step_metrics(infos: list[dict[str, Any]]) -> dict[str, float]:
     n = len(infos)
     calls = sum(info["tool_calls"] for info in infos)
     return {
-        **{f"reward/{name}": sum(info[name] for info in infos) / n for name in SUB_REWARDS},
+        **{f"reward/{name}": sum(info[name] for info in infos) / n for name in (*SUB_REWARDS, *BY_PROFILE)},
         **end_shares([info["end_reason"] for info in infos]),
         "tools/calls": calls / n,
         "tools/error_share": sum(info["tool_errors"] for info in infos) / max(calls, 1),
@@ -43,6 +44,4 @@ def read_dump(path: str | Path) -> list[dict]:
 
 def _episode(line: dict) -> dict:
     record = json.loads(line["episode"])
-    sub_rewards = {name: line[name] for name in SUB_REWARDS} if record["scored"] else None
-    reward = line["score"] if record["scored"] else None
-    return episode_line(record, line["input"] + line["output"], sub_rewards, reward)
+    return episode_line(record, line["input"] + line["output"], line if record["scored"] else None)

@@ -25,7 +25,8 @@ from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.files import locked, read_lines, write_lines
 from planner_r1.processes import end_all, tail
-from planner_r1.reward import STAGES
+from planner_r1.reward import weights_of
+from planner_r1.study import OFFICIAL
 from planner_r1.training import algorithms, checkpoints, manifest
 from planner_r1.training.config import BACKENDS, compose_config, save_config
 from planner_r1.training.episodes import read_dump
@@ -38,6 +39,7 @@ PROJECT = "planner_r1"
 SPEC = "spec.json"
 SEGMENTS = "segments.jsonl"
 FINISHED = "finished.json"
+IF_SET = ("algorithm", "profile", "noise")  # settings that are absent from those of a run without them
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class TrainSpec:
     environment: where verl's Python comes from; not part of what makes the run what it is
     overrides: a study's keys of verl's configuration for this run
     algorithm: the regime's key of that name; None for the paper's GRPO
+    profile: the evaluator's profile that pays
     noise: what goes wrong with the tools, as fields of a sandbox.noise.Noise; None for nothing
     keep_checkpoint: whether the last checkpoint to resume from stays when the run is whole, for more steps later
     """
@@ -74,6 +77,7 @@ class TrainSpec:
     environment: str = ACTIVE
     overrides: Mapping[str, Any] = field(default_factory=dict)
     algorithm: str | Mapping[str, Any] | None = None
+    profile: str = OFFICIAL
     noise: Mapping[str, Any] | None = None
     keep_checkpoint: bool = True
 
@@ -89,7 +93,7 @@ class TrainSpec:
     @cached_property
     def schedule(self) -> list[tuple[float, ...]]:
         """The weights of the reward at each step; `schedule[0]` is step 1's."""
-        return [_weights(phase["weights"]) for phase in self.phases for _ in range(phase["steps"])]
+        return [weights_of(phase["weights"]) for phase in self.phases for _ in range(phase["steps"])]
 
     @cached_property
     def phase_ends(self) -> list[int]:
@@ -140,7 +144,7 @@ class _Run:
             done = self.trusted_step()
             changed = [
                 key
-                for key in {**settings, "algorithm": None, "noise": None}  # absent from the settings of a run without one
+                for key in {**settings, **dict.fromkeys(IF_SET)}
                 if settings.get(key) != made_with.get(key) and key != "schedule"
             ]
             if settings["schedule"][:done] != made_with["schedule"][:done]:
@@ -273,7 +277,7 @@ class _Run:
         write_tool_config(tools)
         write_agent_loop_config(loops, spec.noise, spec.seed)
         values = {
-            **common_values(spec.model_path, tools, loops, spec.schedule[end - 1], spec.seed),
+            **common_values(spec.model_path, tools, loops, spec.schedule[end - 1], spec.seed, spec.profile),
             "data.train_files": absolute(spec.train_parquet),
             "data.val_files": absolute(spec.validation_parquet),
             "actor_rollout_ref.actor.checkpoint.save_contents": ["model", "optimizer", "extra", "hf_model"],
@@ -377,10 +381,11 @@ def log_path(work: Path, segment: int) -> Path:
 
 
 def common_values(
-    model_path: str | Path, tools: Path, loops: Path, weights: Sequence[float], seed: int
+    model_path: str | Path, tools: Path, loops: Path, weights: Sequence[float], seed: int, profile: str = OFFICIAL
 ) -> dict[str, Any]:
     """What training and evaluation alike set in verl's configuration."""
     path = Path(model_path)
+    pays = {"weights": list(weights)} | ({} if profile == OFFICIAL else {"profile": profile})
     return {
         "actor_rollout_ref.model.path": absolute(path) if path.is_dir() else str(model_path),
         "actor_rollout_ref.actor.data_loader_seed": seed,
@@ -392,7 +397,7 @@ def common_values(
         "reward.custom_reward_function": {
             "path": "pkg://planner_r1.training.reward_function",
             "name": "compute_score",
-            "reward_kwargs": {"weights": list(weights)},
+            "reward_kwargs": pays,
         },
         "trainer.project_name": PROJECT,
         "trainer.v1.trainer_mode": "planner_r1",
@@ -435,6 +440,7 @@ def _settings(spec: TrainSpec) -> dict[str, Any]:
         "overrides": dict(spec.overrides),
         "learning_rate_horizon": _learning_rate_horizon(spec),
         **({"algorithm": _algorithm(spec)} if spec.algorithm else {}),
+        **({"profile": spec.profile} if spec.profile != OFFICIAL else {}),
         **({"noise": dict(spec.noise)} if spec.noise else {}),
     }
 
@@ -455,16 +461,6 @@ def _learning_rate_horizon(spec: TrainSpec) -> int | None:
 def _store_identity(store: Path) -> str:
     description = store / "store.json"
     return manifest.sha256(description) if description.is_file() else hashlib.sha256(b"").hexdigest()
-
-
-def _weights(weights: str | Sequence[float]) -> tuple[float, ...]:
-    if isinstance(weights, str):
-        if weights not in STAGES:
-            raise InputError(f"weights '{weights}': expected one of {', '.join(STAGES)}, or five numbers")
-        weights = STAGES[weights]
-    if len(weights) != 5:
-        raise InputError(f"weights {weights}: expected five numbers")
-    return tuple(float(weight) for weight in weights)
 
 
 def _whole_lines(path: Path) -> int:

@@ -91,7 +91,7 @@ class PlannerTrainer(PPOTrainerSync):
 
     def _compute_advantage(self, batch, metrics):
         if self.config.algorithm.adv_estimator in advantage_rules.names():
-            self._success = np.array([info["pass"] == 1.0 for info in self._reward_infos(batch.keys)])
+            self._success = np.array([info["success"] == 1.0 for info in self._reward_infos(batch.keys)])
         return super()._compute_advantage(batch, metrics)
 
     def _advantages_by_rule(self, token_level_rewards, response_mask, index, **_) -> tuple[torch.Tensor, torch.Tensor]:

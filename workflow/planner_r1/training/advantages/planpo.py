@@ -7,7 +7,8 @@ With R = `reward` for a final pass and 0 otherwise, T the turns of an episode an
   the same index (`pool: index`), its text speaks of all turns together (`pool: all`).
 - A = A_E + alpha A_S on the tokens of the turn; alpha goes linearly from `alpha_first` to `alpha_last` over the run.
 
-The episode's reward under the phase's weights plays no part: success is a final pass in every phase.
+The episode's reward under the phase's weights plays no part: success is a final pass in every phase, under the
+evaluator's profile that pays.
 """
 
 from __future__ import annotations
