@@ -24,12 +24,13 @@ CONFIG = {
     "models": {"tiny": {"warm_start": {}}, "small": {"warm_start": {"hidden_size": 192, "layers": 3}}},
     "regimes": {
         "stage1": [{"weights": "stage1", "steps": 60}],
-        "stage3": {"phases": [{"weights": "stage3", "steps": 40}], "train_queries": 24},
+        "stage3": {"phases": [{"weights": "stage3", "steps": 40}], "train_queries": 24, "noise": "flaky"},
         "curriculum": [{"weights": f"stage{number}", "steps": 20} for number in (1, 2, 3)],
     },
     "seeds": [0, 1],
     "training": {"save_every": 20, "test_every": 20},
-    "evaluation": {"splits": ["validation", "test"], "checkpoints": [40]},
+    "noise": {"flaky": {"failures": 0.1, "dropped_rows": 0.1}},
+    "evaluation": {"splits": ["validation", "test"], "checkpoints": [40], "noise": ["flaky"]},
     "suites": SUITES,
 }
 MEMORY = {key: value for key, value in CONFIG.items() if key not in ("suites", "evaluation")} | {

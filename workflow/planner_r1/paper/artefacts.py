@@ -92,6 +92,11 @@ def _train_sizes_differ(study: Study) -> bool:
     return len({study.train_queries(regime) for regime in study.regimes}) > 1
 
 
+def _is_noisy(study: Study) -> bool:
+    """Whether anything is evaluated under noise."""
+    return study.splits != study.clean_splits
+
+
 def _compares_regimes(study: Study) -> bool:
     """Whether some model is trained under two regimes or more."""
     return any(len(study.regimes_of(model)) > 1 for model in study.models)
@@ -102,6 +107,7 @@ ARTEFACTS = (
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
     Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
     Artefact("lengths", TABLE, "Turns and tokens of an episode", ("validations",)),
+    Artefact("noise", TABLE, "Final pass under noisy tools", ("scores", "trajectories"), made_for=_is_noisy),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
     Artefact(
         "headline",
@@ -145,6 +151,7 @@ ARTEFACTS = (
         ("validations", "queries"),
         made_for=_train_sizes_differ,
     ),
+    Artefact("noise_effect", FIGURE, "Final pass with sound and with noisy tools", ("table:noise",)),
     Artefact("timelines", FIGURE, "One query's tool calls along training", ("validations",)),
     *(
         Artefact(

@@ -33,7 +33,9 @@ FORMS: dict[str, tuple[Mapping[str, Any], ...]] = {
         {"idx": int, "official": PASSED, "strict": PASSED},
         {"idx": int, "delivered": bool},
     ),
-    "evaluations/*/trajectories.jsonl": ({"idx": int, "step": int, "plan": (list, NoneType), "end_reason": str},),
+    "evaluations/*/trajectories.jsonl": (
+        {"idx": int, "step": int, "plan": (list, NoneType), "end_reason": str, "tool_calls": list},
+    ),
     "validations/*/scores.jsonl": (
         {"idx": int, "step": int, "end_reason": str, "turns": int, "failures": list, "tools": list, "passed": bool}
         | {"sub_rewards": dict.fromkeys(SubRewards().parts(), NUMBER), "tokens": {"generated": int}},

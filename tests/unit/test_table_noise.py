@@ -1,0 +1,212 @@
+"""The table and the figure of noisy tools, and what becomes of evaluations under noise elsewhere; results by hand."""
+
+import json
+import math
+
+import pytest
+
+from helpers.made_up_study import metrics, study
+from helpers.made_up_validations import texts
+from planner_r1.files import write_lines
+from planner_r1.paper import comparison
+from planner_r1.paper.artefacts import artefacts_of, files_of
+from planner_r1.paper.evidence import Evidence
+from planner_r1.paper.figures import noise_effect
+from planner_r1.paper.render import read_csv, write_rows
+from planner_r1.paper.results import Results, evaluation_folder
+from planner_r1.paper.tables import noise, table1
+from planner_r1.study import Checkpoint
+
+ONE = {"tiny": {"warm_start": {}}}
+PHASES = [{"weights": "stage1", "steps": 40}]
+REGIMES = {"clean": PHASES, "flaky": {"phases": PHASES, "noise": "flaky"}}
+KEYS = {
+    **{"models": ONE, "regimes": REGIMES, "seeds": [0, 1]},
+    **{"noise": {"flaky": {"failures": 0.1, "dropped_rows": 0.2}}, "evaluation": {"noise": ["flaky"]}},
+}
+QUERIES = 40
+# Percent of the queries that pass, the first ones: by regime and evaluation, of each seed.
+SHARES = {
+    ("base", "test"): [10],
+    ("base", "test+flaky"): [5],
+    ("clean", "test"): [60, 80],
+    ("clean", "test+flaky"): [30, 40],
+    ("flaky", "test"): [50, 70],
+    ("flaky", "test+flaky"): [45, 65],
+}
+
+
+def write(folder, checkpoint, split, share):
+    place = folder / evaluation_folder(checkpoint, split)
+    place.mkdir(parents=True)
+    passed = [idx < share * QUERIES / 100 for idx in range(QUERIES)]
+    verdict = [{"final_pass": one, "reasons": {}} for one in passed]
+    write_lines(place / "scores.jsonl", ({"idx": i, "official": v, "strict": v} for i, v in enumerate(verdict)))
+    marks = [{}] * QUERIES
+    if "+" in split:  # the first query meets a failure and a loss, the next three a loss
+        marks = [{"noise": {"failure": True}}] + [{"noise": {"dropped_rows": 2}}] * 3 + [{}] * (QUERIES - 4)
+    call = {"turn": 1, "name": "get_cities", "arguments": {}, "reply_chars": 1, "error": False}
+    also = [{"noise": {"dropped_rows": 1}} if "+" in split and idx == 0 else {} for idx in range(QUERIES)]
+    write_lines(
+        place / "trajectories.jsonl",
+        (
+            {"idx": i, "tool_calls": [call | mark, call | more]}
+            for i, (mark, more) in enumerate(zip(marks, also, strict=True))
+        ),
+    )
+    rate = metrics(checkpoint, split, final_pass=share / 100)
+    (place / "metrics.json").write_text(json.dumps(rate), encoding="utf-8")
+
+
+@pytest.fixture
+def made(tmp_path):
+    made = study(**KEYS)
+    for checkpoint in made.checkpoints:
+        for split in made.splits:
+            write(tmp_path, checkpoint, split, SHARES[checkpoint.regime, split][checkpoint.seed])
+    return made
+
+
+def read(module, made, folder, reads=("scores", "trajectories")):
+    rows = module.rows(made, Results(made, folder, reads))
+    (folder / "tables").mkdir(exist_ok=True)
+    file = folder / "tables" / f"{module.__name__.rpartition('.')[2]}.csv"
+    write_rows(rows, module.FIELDS, file)
+    return read_csv(file)
+
+
+def by_place(rows):
+    return {(row["regime"], row["split"]): row for row in rows}
+
+
+def test_a_row_a_regime_and_evaluation(made, tmp_path):
+    rows = read(noise, made, tmp_path)
+    assert [(r["regime"], r["split"], r["trained_under"], r["evaluated_under"], r["step"], r["n"]) for r in rows] == [
+        ("base", "test", "", "none", "0", "1"),
+        ("base", "test+flaky", "", "flaky", "0", "1"),
+        ("clean", "test", "none", "none", "40", "2"),
+        ("clean", "test+flaky", "none", "flaky", "40", "2"),
+        ("flaky", "test", "flaky", "none", "40", "2"),
+        ("flaky", "test+flaky", "flaky", "flaky", "40", "2"),
+    ]
+    assert [float(row["final_pass"]) for row in rows] == [10, 5, 70, 35, 60, 55]
+    t = math.tan(
+        0.475 * math.pi
+    )  # Student's quantile for two values; their mean's error is half of how far they are apart
+    assert [row["final_pass_ci"] and float(row["final_pass_ci"]) for row in rows] == [
+        *("", "", pytest.approx(10 * t, abs=1e-3), pytest.approx(5 * t, abs=1e-3)),
+        *[pytest.approx(10 * t, abs=1e-3)] * 2,
+    ]
+
+
+def test_changes_are_of_the_same_checkpoints_and_queries(made, tmp_path):
+    rows = by_place(read(noise, made, tmp_path))
+    assert all(rows[regime, "test"]["change"] == "" for regime in ("base", "clean", "flaky"))
+    change = {regime: rows[regime, "test+flaky"] for regime in ("base", "clean", "flaky")}
+    assert {regime: float(row["change"]) for regime, row in change.items()} == {"base": -5, "clean": -35, "flaky": -5}
+    assert {row["queries"] for row in change.values()} == {"40"}
+    # the normal approximation of the mean over queries: of clean, 20 of 40 queries lose on one seed or on both
+    losses = [0.0] * 12 + [-50.0] * 4 + [-100.0] * 8 + [-50.0] * 8 + [0.0] * 8
+    mean = sum(losses) / 40
+    error = math.sqrt(sum((x - mean) ** 2 for x in losses) / 40) / math.sqrt(40)
+    assert mean == -35
+    assert float(change["clean"]["change_low"]) == pytest.approx(mean - 1.96 * error, abs=2)
+    assert float(change["clean"]["change_high"]) == pytest.approx(mean + 1.96 * error, abs=2)
+
+
+def test_differences_are_to_the_first_regime_by_seed(made, tmp_path):
+    rows = by_place(read(noise, made, tmp_path))
+    assert rows["clean", "test"]["difference"] == rows["base", "test"]["difference"] == ""
+    clean, flaky = rows["flaky", "test"], rows["flaky", "test+flaky"]
+    assert (clean["against"], float(clean["difference"])) == ("clean", -10)
+    assert clean["difference_low"] == ""  # both seeds differ alike: nothing is known of others
+    assert float(flaky["difference"]) == 20  # 15 and 25
+    width = 5 * math.tan(0.475 * math.pi)
+    assert float(flaky["difference_low"]) == pytest.approx(20 - width, abs=1e-3)
+    assert float(flaky["difference_high"]) == pytest.approx(20 + width, abs=1e-3)
+
+
+def test_what_episodes_met(made, tmp_path):
+    rows = by_place(read(noise, made, tmp_path))
+    noisy, sound = rows["clean", "test+flaky"], rows["clean", "test"]
+    assert (float(noisy["met_failure"]), float(noisy["met_dropped_rows"])) == (2.5, 10)
+    assert (float(sound["met_failure"]), float(sound["met_dropped_rows"])) == (0, 0)
+
+
+def test_for_people(made, tmp_path):
+    rows = read(noise, made, tmp_path)
+    shown = noise.markdown(rows, "Title")
+    assert "| tiny | clean | none | test+flaky | 40 | 2 | 35.0 ± 63.5 | -35.0 (" in shown
+    assert shown.count("\n| tiny") == 6
+    assert r"35.0 $\pm$ 63.5" in noise.latex(rows, "Title")
+
+
+def test_what_is_missing_is_said(made, tmp_path):
+    for file in (tmp_path / evaluation_folder(Checkpoint("tiny", "flaky", 1, 40), "test+flaky")).iterdir():
+        file.unlink()
+    rows = read(noise, made, tmp_path)
+    assert by_place(rows)["flaky", "test+flaky"]["missing"] == "seed 1 without scores"
+    assert "- tiny, flaky, test+flaky: seed 1 without scores" in noise.markdown(rows, "Title")
+    assert float(by_place(rows)["flaky", "test+flaky"]["change"]) == -5
+    drawn = read(noise_effect, made, tmp_path, ("table:noise",))
+    assert "missing: tiny/flaky, test+flaky: seed 1 without scores" in texts(noise_effect.draw(drawn, made))
+
+
+def test_the_figure_shows_the_table(made, tmp_path):
+    read(noise, made, tmp_path)
+    rows = read(noise_effect, made, tmp_path, ("table:noise",))
+    figure = noise_effect.draw(rows, made)
+    [axis] = figure.axes
+    drawn = {line.get_label(): list(line.get_ydata()) for line in axis.lines}
+    assert drawn == {
+        "untrained": [10, 5],
+        "clean (trained with sound tools)": [70, 35],
+        "flaky (trained with flaky)": [60, 55],
+    }
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["sound tools", "flaky"]
+    assert "flaky: 10% of calls fail, 20% of rows are missing" in texts(figure)
+    assert "no data" in texts(noise_effect.draw([], made))
+
+
+def test_only_studies_with_noise_in_evaluations_have_them(made):
+    names = {"noise", "noise_effect"}
+    assert names <= {one.name for one in artefacts_of(made)}
+    without = study(**KEYS | {"evaluation": {}})
+    assert not names & {one.name for one in artefacts_of(without)}
+
+
+# ---- elsewhere ----------------------------------------------------------------------------------------------------
+
+
+def test_queries_are_those_of_the_split(made):
+    assert sorted(files_of(made, "queries")) == ["data/test.jsonl", "data/train.jsonl", "data/validation.jsonl"]
+    assert Results(made, "r", ("queries",)).queries("test+flaky").name == "test.jsonl"
+
+
+def test_table1_has_a_block_of_it(made, tmp_path):
+    rows = read(table1, made, tmp_path, ("rates",))
+    own = [row for row in rows if row["source"] == table1.OURS]
+    assert [row["split"] for row in own] == ["test"] * 3 + ["test+flaky"] * 3
+    assert table1.NOISY in table1.markdown(rows, "T") and table1.NOISY in table1.latex(rows, "T")
+    assert table1.shown_split(rows) == "test"
+
+
+def test_claims_are_tested_without_noise(made, tmp_path):
+    assert Evidence(made, Results(made, tmp_path, ("scores",))).split == "test"
+    for checkpoint in made.checkpoints:
+        (tmp_path / evaluation_folder(checkpoint, "test") / "scores.jsonl").unlink()
+    assert Evidence(made, Results(made, tmp_path, ("scores",))).split is None
+
+
+def test_numbers_under_noise_do_not_compare_with_the_papers():
+    papers = study(
+        models={"qwen3-8b": {"path": "w"}},
+        regimes={"stage1": {"phases": [{"weights": "stage1", "steps": 500}], "noise": "flaky"}},
+        noise=KEYS["noise"],
+        evaluation=KEYS["evaluation"],
+    )
+    assert "noise in training (flaky)" in comparison.training_obstacles(papers, "qwen3-8b", "stage1")
+    number = comparison.Number(comparison.TABLE1, "", "Final pass", "qwen3-8b", "base", "0", 1.0, None)
+    ours = dict.fromkeys(table1.FIELDS, "") | {"split": "test+flaky", "regime": "base", "steps": "0", "final_pass": "1"}
+    own = comparison._of_table1(papers, number, "final_pass", ours | {"n": "1"}, True)
+    assert "noise (flaky)" in own.obstacles
