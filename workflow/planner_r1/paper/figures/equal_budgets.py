@@ -21,9 +21,10 @@ from planner_r1.paper.statistics import Estimate, t_interval
 from planner_r1.study import Study
 
 FIELDS = ("model", "regime", "against", "budget", "spent", "n", "seeds", "final_pass", "final_pass_ci", "missing")
-POINTS = 20  # along tokens, up to where the regime that used most ends
+POINTS = 40  # along tokens, up to where the regime that used most ends
 BANDS = 3  # regimes of a panel whose bands can be told apart
 BESIDE = 0.018  # of a panel's width, from one interval beside its right end to the next
+THICK = 2.6  # points, the line of what the others are compared with
 PANEL = 2.0  # inches, the height of a panel
 NOTE_WIDTH = 125  # characters
 AXES = {budgets.STEPS: "Training step", budgets.TOKENS: "Tokens of training"}
@@ -95,13 +96,13 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
 
 
 def _panel(axis: plt.Axes, rows: Sequence[dict[str, str]], regimes: Sequence[str], study: Study) -> None:
-    """The regimes' curves; the one that the others are compared with in black."""
+    """The regimes' curves; the one that the others are compared with is the thick one."""
     looks, end = style.looks(study.regimes), max((float(row["spent"]) for row in rows), default=0)
     for place, regime in enumerate(regimes, start=1):
         own = [row for row in rows if row["regime"] == regime]
         spent, estimates = [float(row["spent"]) for row in own], [_estimate(row) for row in own]
         first = regime == regimes[0]
-        look = looks[regime] | ({"color": "black", "linestyle": "-"} if first else {})
+        look = looks[regime] | ({"linewidth": THICK} if first else {})
         label = f"{regime} (compared with)" if first else regime
         if len(regimes) <= BANDS:
             style.curve(axis, spent, estimates, label, look)
@@ -128,9 +129,9 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     many = max(map(len, budgets.compared(study).values()), default=0) > BANDS
     counts = [int(row["n"]) for row in rows if row["n"]]
     shown = "mean; right of the curves: mean at their end and 95% t-interval" if many else "mean and 95% t-interval"
-    first = dict.fromkeys(f"{row['against']} ({row['model']})" for row in rows)
-    lines = [f"{study.world_label}; {style.seeds(counts, shown)}; black: what the others are compared with, "]
-    lines[0] += ", ".join(first) or "nothing"
+    first = ", ".join(dict.fromkeys(row["against"] for row in rows))
+    lines = [f"{study.world_label}; {style.seeds(counts, shown)}"]
+    lines.append(f"thick: {first}, the first regime in the file, with which the others are compared")
     lines.append("tokens: prompts and responses of the episodes trained on, and of those that dynamic sampling dropped")
     return "\n".join(textwrap.fill(line, NOTE_WIDTH) for line in [*lines, *_missing(rows)])
 

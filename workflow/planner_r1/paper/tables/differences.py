@@ -153,8 +153,8 @@ def _what(rows: Sequence[Mapping[str, str]]) -> str:
     queries = sorted({int(row["queries"]) for row in rows if row["queries"]})
     return (
         "Final pass of the validations during training, each regime against the first of its model in the study's "
-        f"file ({first}): {_span(seeds)} seeds of a regime, {_span(queries)} validation queries; at equal steps, and "
-        "at equal tokens of training."
+        f"file ({first}), at equal steps and at equal tokens of training. Seeds of a regime: {_span(seeds)}; "
+        f"validation queries: {_span(queries)}."
     )
 
 
@@ -167,14 +167,13 @@ def _span(numbers: Sequence[int]) -> str:
 def sentences(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """A sentence a model and regime: its differences and what may be said of them."""
     for (model, regime, against), own in groupby(rows, key=lambda row: (row["model"], row["regime"], row["against"])):
-        parts = [f"{_budget(row)}{' on average' * (row['measure'] == MEAN)} {_said(row)}" for row in own]
-        yield f"{model}: {regime} against {against}: {'; '.join(parts)}."
+        parts = [f"{'at ' + _budget(row) if row['measure'] == END else MEAN} {_said(row)}" for row in own]
+        yield f"{model}, {regime} against {against}: {'; '.join(parts)}."
 
 
 def _budget(row: Mapping[str, str]) -> str:
-    if row["upto"] == "":
-        return f"at equal {row['budget']}"
-    return f"{'at' if row['measure'] == END else 'up to'} {float(row['upto']):,.0f} {row['budget']}"
+    """Where a budget ends, such as `40 steps`."""
+    return f"{float(row['upto']):,.0f} {row['budget']}" if row["upto"] else f"equal {row['budget']}"
 
 
 def _said(row: Mapping[str, str]) -> str:
@@ -190,13 +189,12 @@ def _difference(row: Mapping[str, str], unit: str = "") -> str:
 
 
 def _cells(row: Mapping[str, str]) -> list[str]:
-    upto = "" if row["upto"] == "" else f"{float(row['upto']):,.0f} "
     seeds = row["n"] if row["seeds"] == row["seeds_against"] else f"{row['n']} and {row['n_against']}"
     test = f" ({WELCH})" if row["test"] == WELCH else ""
     p = "" if row["p"] == "" else f"{float(row['p']):.3f} → {float(row['p_holm']):.3f}{test}"
     width = "" if row["half_width"] == "" else f"{float(row['half_width']):.1f}"
     passes = [number(row, key, "±", "missing") for key in ("final_pass", "against_pass")]
-    place = [row["model"], row["regime"], row["against"], f"{upto}{row['budget']}", row["measure"], seeds]
+    place = [row["model"], row["regime"], row["against"], _budget(row), row["measure"], seeds]
     return [*place, *passes, _difference(row), p, width, row["verdict"]]
 
 
