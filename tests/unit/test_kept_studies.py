@@ -1,4 +1,4 @@
-"""The small results that this repository keeps of its studies, against their records: files and keys are those of then."""
+"""The small results that this repository keeps of its studies against their records: files and keys as they were."""
 
 import hashlib
 from pathlib import Path
