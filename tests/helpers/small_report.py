@@ -23,7 +23,7 @@ QUERIES = [
     replace(query(), idx=idx, level=level, query=f"Trip {idx}, please.")
     for idx, level in enumerate(("easy", "medium", "hard"), start=1)
 ]
-DRAWN = ("table1", "table2", "figure3_left")
+DRAWN = ("table1", "table2", "differences", "figure3_left")
 LAST = 40  # the last of a run's steps
 UNKNOWN = "Nowhere Inn"  # the lunch of the middle step's plan
 HOSTILE = (

@@ -14,9 +14,11 @@ from planner_r1.paper.statistics import (
     Difference,
     Estimate,
     Summary,
+    clustered_share,
     holm,
     paired_bootstrap,
     paired_permutation,
+    paired_t,
     proportions,
     t_interval,
     welch,
@@ -176,3 +178,75 @@ def test_newcombes_interval_as_he_published_it():
     assert proportions(0.0, 1000, 0.0, 1000).p is None
     table = stats.chi2_contingency([[56, 14], [48, 32]], correction=False)
     assert proportions(56 / 70, 70, 48 / 80, 80).p == pytest.approx(table.pvalue)
+
+
+@given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(1, 5))
+def test_trials_of_one_outcome_a_cluster_count_as_one(passed, times):
+    """Of a trial each it is Wilson's interval; where all of a cluster come out alike it is as if there were but one."""
+    share, low, high = clustered_share([times * one for one in passed], [times] * len(passed))
+    wilson = stats.binomtest(sum(passed), len(passed)).proportion_ci(method="wilson")
+    assert (share, low, high) == pytest.approx((np.mean(passed), wilson.low, wilson.high))
+
+
+@given(st.lists(st.integers(1, 6).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), min_size=1, max_size=30))
+def test_clusters_never_tell_more_than_as_many_independent_trials(clusters):
+    successes, trials = zip(*clusters, strict=True)
+    share, low, high = clustered_share(successes, trials)
+    wilson = stats.binomtest(sum(successes), sum(trials)).proportion_ci(method="wilson")
+    assert (
+        share == pytest.approx(sum(successes) / sum(trials)) and -1e-9 <= low <= share + 1e-9 <= high + 2e-9 <= 1 + 3e-9
+    )
+    assert low <= wilson.low + 1e-9 and high >= wilson.high - 1e-9
+
+
+def test_clusters_against_a_bootstrap_over_them():
+    rng = np.random.default_rng(5)
+    trials = rng.integers(1, 6, size=150)
+    successes = rng.binomial(trials, rng.beta(1.2, 1.8, size=150))
+    _, low, high = clustered_share(successes, trials)
+    shares = [successes[drawn].sum() / trials[drawn].sum() for drawn in rng.integers(150, size=(4000, 150))]
+    assert [low, high] == pytest.approx(list(np.quantile(shares, [0.025, 0.975])), abs=0.01)
+    plain = stats.binomtest(int(successes.sum()), int(trials.sum())).proportion_ci(method="wilson")
+    assert high - low > 1.2 * (plain.high - plain.low)
+
+
+@pytest.mark.parametrize("chance", [0.05, 0.3, 0.5])
+def test_nineteen_of_twenty_intervals_hold_the_share(chance):
+    """Five episodes of each of 60 queries, which are alike: the plain interval is too short."""
+    rng, times, alike = np.random.default_rng(7), 600, 1.5
+    held = plain_held = 0
+    for _ in range(times):
+        successes = rng.binomial(5, rng.beta(alike * chance, alike * (1 - chance), size=60))
+        _, low, high = clustered_share(successes, [5] * 60)
+        plain = stats.binomtest(int(successes.sum()), 300).proportion_ci(method="wilson")
+        held, plain_held = held + (low <= chance <= high), plain_held + (plain.low <= chance <= plain.high)
+    assert held / times > 0.92 > 0.88 > plain_held / times
+
+
+def test_no_clusters_have_no_share():
+    with pytest.raises(ValueError, match="no clusters"):
+        clustered_share([], [])
+
+
+@given(st.lists(st.floats(-50, 50).map(lambda x: round(x, 3)), min_size=2, max_size=12))
+def test_the_paired_t_test_is_scipys(differences):
+    found = paired_t(differences)
+    assert found.mean == pytest.approx(np.mean(differences), abs=1e-9)
+    if len(set(differences)) == 1:
+        assert (found.low, found.high, found.p) == (found.mean, found.mean, None)
+        return
+    expected = stats.ttest_rel(differences, np.zeros(len(differences)))
+    interval = expected.confidence_interval(0.95)
+    assert found.p == pytest.approx(expected.pvalue, abs=1e-9)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high), abs=1e-7)
+
+
+def test_one_pair_says_nothing_of_how_pairs_vary():
+    with pytest.raises(ValueError, match="fewer than two pairs"):
+        paired_t([1.0])
+
+
+def test_a_summary_of_values():
+    assert Summary.over([0.1, 0.1, 0.1]) == Summary(pytest.approx(0.1), 0.0, 3)  # whatever rounding says
+    assert Summary.over([4.0]) == Summary(4.0, 0.0, 1)
+    assert Summary.over([1.0, 3.0]) == Summary(2.0, pytest.approx(math.sqrt(2)), 2)

@@ -49,10 +49,12 @@ def test_the_sections_in_their_order(whole):
     made = page(whole)
     titles = re.findall(r"<h2>(.*?)</h2>", made)
     assert titles == [
-        *("Does it reproduce?", "What was learnt", "Tables", "Figures", "Episodes, turn by turn"),
+        *("Does it reproduce?", "What was learnt", "Regimes compared"),
+        *("Tables", "Figures", "Episodes, turn by turn"),
         *("Holes of the official rules", "Requests and faults", "Time and cost", "Data", "Versions", "Configuration"),
     ]
-    assert re.findall(r'<a href="#(\w+)">', made)[:3] == ["reproduction", "learnt", "tables"]
+    assert re.findall(r'<a href="#(\w+)">', made)[:5] == ["reproduction", "learnt", "regimes", "differences", "tables"]
+    assert made.count('id="differences"') == 1 and "too few seeds for a claim" in made
     assert made.count("<img ") == 1 and "data:image/png;base64," in made
     assert "<h3>Claims</h3>" in made
     (whole / "reproduction.md").unlink()

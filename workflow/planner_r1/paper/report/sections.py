@@ -35,12 +35,14 @@ from planner_r1.paper.report.inputs import SUMMARY, reads, shown
 from planner_r1.paper.report.viewer import viewer
 from planner_r1.paper.results import Results
 from planner_r1.queries import load_queries
-from planner_r1.study import Study
+from planner_r1.reward import weights_label
+from planner_r1.study import OFFICIAL, Study
 from planner_r1.training.manifest import git_commit
 
 CAPTIONS = Path(__file__).resolve().parents[3] / "report"
 PAGE_BYTES = 15_000_000
 VIEWER_BYTES = 6_000_000
+COMPARED = ("differences", "equal_budgets")  # artefacts that compare regimes, in a section of their own
 RESERVE = 1_500_000  # for all that is neither picture nor episode
 # What this page itself was made with.
 PACKAGES = ("snakemake", "numpy", "scipy", "matplotlib", "papermill", "nbconvert")
@@ -75,7 +77,7 @@ class Report:
         return join([head, _contents(self._sections)])
 
     def verdicts(self) -> Html:
-        return join(self._pick("reproduction", "learnt"))
+        return join(self._pick("reproduction", "learnt", "regimes"))
 
     def tables(self) -> Html:
         return join(self._pick("tables"))
@@ -95,10 +97,13 @@ class Report:
     @cached_property
     def _sections(self) -> list[tuple[str, str, Html, list[Artefact]]]:
         """Anchor, title, the whole section, and the artefacts within; those that have content, in order."""
-        tables, figures = (self._made(kind) for kind in (TABLE, FIGURE))
+        every = [*self._made(TABLE), *self._made(FIGURE)]
+        compared = [artefact for artefact in every if artefact.name in COMPARED]
+        tables, figures = ([a for a in every if a.kind == kind and a not in compared] for kind in (TABLE, FIGURE))
         made = [
             ("reproduction", "Does it reproduce?", self._markdown("reproduction.md"), []),
             ("learnt", "What was learnt", self._markdown(SUMMARY), []),
+            ("regimes", "Regimes compared", join(map(self._artefact, compared)), compared),
             ("tables", "Tables", join(map(self._artefact, tables)), tables),
             ("figures", "Figures", join(map(self._artefact, figures)), figures),
             ("episodes", "Episodes, turn by turn", self._viewer(), []),
@@ -312,7 +317,8 @@ def _what_it_is(study: Study) -> str:
 
 def _facts(study: Study) -> Html:
     regimes = {
-        r: " → ".join(f"{p.weights}" for p in study.run(m, r, 0).phases)
+        r: " → ".join(weights_label(p.weights) for p in study.run(m, r, 0).phases)
+        + ("" if study.profile(r) == OFFICIAL else f"; the {study.profile(r)} profile pays")
         for m in study.models
         for r in study.regimes_of(m)
     }
