@@ -13,6 +13,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axis import Axis
 from matplotlib.ticker import MaxNLocator, PercentFormatter
+from PIL import Image
 
 from planner_r1.paper.statistics import Estimate
 
@@ -122,4 +123,13 @@ def save(figure: plt.Figure, *paths: str) -> None:
     for path in paths:
         metadata = {"CreationDate": None} if str(path).endswith(".pdf") else {"Software": None}
         figure.savefig(path, dpi=DPI, metadata=metadata)
+        if str(path).endswith(".png"):
+            _with_palette(path)
     plt.close(figure)
+
+
+def _with_palette(path: str) -> None:
+    """Write a PNG anew with 256 colours: the eye sees no difference, and git, which keeps it, a third of the bytes."""
+    with Image.open(path) as image:
+        reduced = image.convert("RGB").quantize(256)
+    reduced.save(path, optimize=True, dpi=(DPI, DPI))
