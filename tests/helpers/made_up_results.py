@@ -29,7 +29,7 @@ from planner_r1.ood.suites import SUITES
 from planner_r1.paper.flops import Shape, known_shape, training_flops
 from planner_r1.paper.results import evaluation_folder, model_file, suite_folder, validations_file
 from planner_r1.queries import Query, save_queries
-from planner_r1.reward import STAGES, SubRewards, reward
+from planner_r1.reward import STAGES, SubRewards, reward, weights_of
 from planner_r1.scoring import METRIC_VERSION
 from planner_r1.study import BASE_REGIME, Checkpoint, Run, Study
 from planner_r1.training.config import compose_config
@@ -227,8 +227,9 @@ class Played:
     def turns(self) -> int:
         return len(self.tools) + 1
 
-    def sub_rewards(self) -> dict[str, float]:
-        verdict, asked = self.verdict, 1 + sum(self.query.constraint(kind) is not None for kind in ASKED_BY.values())
+    def sub_rewards(self, profile: str = "official") -> dict[str, float]:
+        verdict = self.strict if profile == "strict" else self.verdict
+        asked = 1 + sum(self.query.constraint(kind) is not None for kind in ASKED_BY.values())
         if not verdict.delivered:
             return dict.fromkeys(SUB_REWARDS, 0.0)
         cs_micro = sum(map(bool, verdict.commonsense.values())) / len(COMMONSENSE)
@@ -357,7 +358,7 @@ def episode_line(
     answer = "" if plan is None else f"<answer>{json.dumps(plan)}</answer>"
     reply = max(60, (transcript - len(answer)) // max(1, len(episode.tools)))
     calls = [_call(turn, name, error, reply, episode.query) for turn, name, error in episode.tools]
-    sub_rewards = None if is_hidden else episode.sub_rewards()
+    official, strict = (None if is_hidden else episode.sub_rewards(profile) for profile in ("official", "strict"))
     return {
         "idx": episode.query.idx,
         "split": split,
@@ -368,8 +369,11 @@ def episode_line(
         "end_reason": episode.end_reason,
         "turns": episode.turns,
         "tokens": episode.tokens,
-        "sub_rewards": sub_rewards,
-        "reward": None if is_hidden else _reward(sub_rewards, weights),
+        "sub_rewards": official,
+        "reward": None if is_hidden else _reward(official, weights),
+        "pass_strict": strict and strict["pass"],
+        "score_official": None if is_hidden else _reward(official, weights),
+        "score_strict": None if is_hidden else _reward(strict, weights),
     }
 
 
@@ -461,7 +465,7 @@ def _weights(run: Run, step: int) -> tuple[float, ...]:
         reached += phase.steps
         if step <= reached:
             break
-    return STAGES[phase.weights]
+    return weights_of(phase.weights)
 
 
 @cache

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from helpers import made_up_results as made_up
-from planner_r1.agent.episodes import episode_line
+from planner_r1.agent.episodes import BY_PROFILE, SUB_REWARDS, episode_line
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.query_generator import QuerySpec, draw_queries
 from planner_r1.evaluator.failures import FAILURES
@@ -57,9 +57,10 @@ def played(store):
     plans[1] = [day | {"lunch": "Nowhere"} for day in plans[1]]
     answers = [f"<answer>{json.dumps(plan)}</answer>" for plan in plans[:3]] + ["I do not know."]
     record = {"split": "test", "tool_calls": [], "end_reason": "answer", "turns": 3}
+    scores = dict.fromkeys((*SUB_REWARDS, *BY_PROFILE, "score"), 0.0)
     tokens = {"prompt": 1, "response": 2, "generated": 3}
     return queries, [
-        {"step": 20} | episode_line(record | {"idx": q.idx, "answer": a, "tokens": tokens}, "...", {}, 0.0)
+        {"step": 20} | episode_line(record | {"idx": q.idx, "answer": a, "tokens": tokens}, "...", scores)
         for q, a in zip(queries, answers, strict=True)
     ]
 

@@ -15,6 +15,8 @@ def regimes(*names, **phases):
     [
         (regimes("stage1", "stage3"), "stage1"),
         (regimes("stage3", "stage1"), "stage1"),
+        (regimes("stage3", "free", free=[[1, 1, 1, 1, 3]]), "free"),
+        (regimes("free", "stage1", free=[[0, 0, 1, 1, 3]]), "stage1"),
         (regimes("stage3", "stage2"), "stage3"),
         # a curriculum ends under a sparse reward
         (regimes("curriculum", "dense", curriculum=["stage1", "stage3"], dense=["stage1"]), "dense"),

@@ -215,6 +215,11 @@ def changed(**sections):
         (changed(evaluation={"splits": ["test"], "checkpoints": "final"}), 1000, "another step (3000)"),
         (changed(models={"qwen3-8b": {"warm_start": {}}}), 1000, "another model (qwen3-8b made here)"),
         (changed(regimes={"stage1": [{"weights": "stage3", "steps": 500}]}), 1000, "other phases"),
+        (changed(regimes={"stage1": [{"weights": [1, 1, 1, 1, 3], "steps": 500}]}), 1000, "other phases"),
+        (
+            changed(regimes={"stage1": {"phases": [{"weights": "stage1", "steps": 500}], "profile": "strict"}}),
+            *(1000, "the strict profile pays"),
+        ),
         (
             changed(regimes={"stage1": {"phases": [{"weights": "stage1", "steps": 500}], "algorithm": "rloo"}}),
             *(1000, "another algorithm (rloo)"),
@@ -230,6 +235,11 @@ def test_what_is_not_as_in_the_paper_is_not_compared(config, files, reason, tmp_
     told = of(reproduced(config, tmp_path, evaluated(config), files))
     assert told["verdict"] == NOT_COMPARABLE and reason in told["reason"]
     assert told["difference"] == told["p"] == ""
+
+
+def test_five_numbers_that_are_those_of_the_stage_are_the_stage(tmp_path):
+    config = changed(regimes={"stage1": [{"weights": [1, 1, 1, 1, 1], "steps": 500}]})
+    assert of(reproduced(config, tmp_path, evaluated(config)))["verdict"] == REPRODUCED
 
 
 def test_settings_that_learning_does_not_depend_on_may_be_others(tmp_path):

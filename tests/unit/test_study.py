@@ -165,6 +165,13 @@ def test_a_study_of_files():
         ({"models": {"Big One": {"path": "p"}}}, "models.Big One: not allowed as a name"),
         ({"regimes": {"base": [{"weights": "stage1", "steps": 1}]}}, "regimes.base: not allowed as a name"),
         ({"regimes": {"s": [{"weights": "stage9", "steps": 1}]}}, "regimes.s[0].weights: expected one of stage1"),
+        ({"regimes": {"s": [{"weights": [0, 0, 0, 0, 0], "steps": 1}]}}, "regimes.s[0].weights: all are 0"),
+        ({"regimes": {"s": [{"weights": [1, 1, 1, 1], "steps": 1}]}}, "regimes.s[0].weights: "),
+        ({"regimes": {"s": [{"weights": [1, 1, 1, 1, -1], "steps": 1}]}}, "regimes.s[0].weights[4]: "),
+        (
+            {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "profile": "strikt"}}},
+            "regimes.s.profile: ",
+        ),
         ({"regimes": {"s": [{"steps": 1}]}}, "regimes.s[0].weights: missing"),
         ({"regimes": {"s": [{"weights": "stage1", "steps": 0}]}}, "regimes.s[0].steps: 0 is less"),
         ({"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1}}]}}, "regimes.s[0].steps: no entry for model 'b'"),

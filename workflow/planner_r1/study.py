@@ -583,6 +583,8 @@ class Study:
             raise InputError(f"{key}.train_queries: {asked}, but the train split has {drawn} (queries.sizes.train)")
         phases = key if isinstance(self.config["regimes"][regime], list) else f"{key}.phases"
         for i, phase in enumerate(self._regime(regime)["phases"]):
+            if not isinstance(phase["weights"], str) and not any(phase["weights"]):
+                raise InputError(f"{phases}[{i}].weights: all are 0, so there is nothing to learn; raise one of them")
             self._check_steps(f"{phases}[{i}].steps", phase["steps"], models)
 
     def _check_steps(self, key: str, steps: int | dict, models: tuple[str, ...]) -> None:

@@ -138,6 +138,7 @@ ARTEFACTS = (
         made_for=_compares_regimes,
     ),
     Artefact("sub_rewards", FIGURE, "The six sub-rewards against steps", ("validations",)),
+    Artefact("profiles", FIGURE, "Final pass under either profile against steps", ("validations",)),
     Artefact("figure4", FIGURE, "Figure 4: kinds of failure against steps", ("validations",)),
     Artefact("error_heatmap", FIGURE, "The most frequent failures of each step", ("validations",)),
     Artefact("transitions", FIGURE, "What follows what among tool calls", ("validations",)),

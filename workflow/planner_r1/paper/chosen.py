@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 
-from planner_r1.reward import STAGES
+from planner_r1.reward import weights_of
 from planner_r1.study import Study
 
 EARLY = 0.1  # of a run
@@ -24,7 +24,7 @@ def shown_regime(study: Study, model: str) -> str:
 
 def _dense(study: Study, model: str, regime: str) -> bool:
     run = study.run(model, regime, study.seeds_of(regime)[0])
-    return all(STAGES[phase.weights][0] for phase in run.phases)
+    return all(weights_of(phase.weights)[0] for phase in run.phases)
 
 
 def chosen_steps(validated: Iterable[int], last: int) -> list[int]:

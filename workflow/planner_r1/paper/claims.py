@@ -36,7 +36,8 @@ from planner_r1.paper.evidence import LARGE, SMALL, Evidence
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import LEVEL, RESAMPLES, holm, paired_permutation
 from planner_r1.paper.tables import table2
-from planner_r1.study import BASE_REGIME, Study
+from planner_r1.reward import STAGES, weights_label
+from planner_r1.study import BASE_REGIME, OFFICIAL, Study
 
 MARGIN = 5.0  # points: a smaller difference is of no account
 SIMILAR = 10.0  # points: the room that "about as well" leaves, a quarter of what dense reward gains in the paper
@@ -73,10 +74,21 @@ def _missing(evidence: Evidence, roles: Sequence[str], regimes: Sequence[str] = 
     for role in roles:
         if role not in evidence.roles:
             return f"no {role} model in this study"
-        absent = [regime for regime in regimes if regime not in evidence.study.regimes_of(evidence.roles[role])]
-        if absent:
-            return f"{evidence.roles[role]} is not trained under {', '.join(absent)}"
+        model, study = evidence.roles[role], evidence.study
+        if absent := [regime for regime in regimes if regime not in study.regimes_of(model)]:
+            return f"{model} is not trained under {', '.join(absent)}"
+        if other := [regime for regime in regimes if not _pays_as_named(study, model, regime)]:
+            return f"{', '.join(other)} of {model} pays otherwise than the paper's"
     return ""
+
+
+def _pays_as_named(study: Study, model: str, regime: str) -> bool:
+    """Whether a regime that has a name of the paper's pays as it does there, a curriculum by stages in their order."""
+    phases = study.run(model, regime, study.seeds_of(regime)[0]).phases
+    paid = list(dict.fromkeys(weights_label(phase.weights) for phase in phases))
+    stages = sorted(STAGES.keys() & set(paid))
+    named = {stage: [stage] for stage in STAGES} | {"curriculum": stages}
+    return regime not in named or (study.profile(regime) == OFFICIAL and paid == named[regime])
 
 
 # ---- the tests -----------------------------------------------------------------------------------------------------

@@ -31,7 +31,8 @@ from planner_r1.paper.reference import SEEDS, reference, training_listing
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import LEVEL, Difference, Summary, proportions, welch
 from planner_r1.paper.tables import memory, table1, table2
-from planner_r1.study import BASE_REGIME, UNDER, Study
+from planner_r1.reward import weights_label
+from planner_r1.study import BASE_REGIME, OFFICIAL, UNDER, Study
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
@@ -188,11 +189,13 @@ def training_obstacles(study: Study, model: str, regime: str) -> Iterator[str]:
     curriculum = training_listing()["rewards"]["curriculum"]
     expected = [(f"stage{i}", n) for i, n in enumerate(curriculum.get(model, ()), start=1)]
     if regime == "curriculum":
-        as_printed = [(phase.weights, phase.steps) for phase in phases] == expected
+        as_printed = [(weights_label(phase.weights), phase.steps) for phase in phases] == expected
     else:
-        as_printed = [phase.weights for phase in phases] == [regime]
+        as_printed = [weights_label(phase.weights) for phase in phases] == [regime]
     if not as_printed:
         yield "other phases"
+    if study.profile(regime) != OFFICIAL:
+        yield f"the {study.profile(regime)} profile pays"
     algorithm = study.algorithm(regime) or PAPERS_ALGORITHM
     name = algorithm if isinstance(algorithm, str) else algorithm["name"]
     if name != PAPERS_ALGORITHM:

@@ -58,10 +58,16 @@ MARKED = 12  # points of a curve that carry a marker, about; more would hide the
 
 
 def curve(
-    axis: plt.Axes, x: Sequence[float], estimates: Sequence[Estimate], label: str, look: dict, most: float = 100
+    axis: plt.Axes,
+    x: Sequence[float],
+    estimates: Sequence[Estimate],
+    label: str,
+    look: dict,
+    least: float = 0,
+    most: float = 100,
 ) -> None:
-    """A curve of means in percent, or of others from 0 to `most`, and the band of their intervals, broken where a point
-    has none."""
+    """A curve of means in percent, or of others from `least` to `most`, and the band of their intervals, broken where a
+    point has none."""
     if not x:
         return
     every = max(1, len(x) // MARKED)
@@ -69,7 +75,7 @@ def curve(
     there = np.array([e.high is not None for e in estimates])
     if not there.any():
         return
-    ends = [(max(e.low, 0), min(e.high, most)) if e.high is not None else (np.nan, np.nan) for e in estimates]
+    ends = [(max(e.low, least), min(e.high, most)) if e.high is not None else (np.nan, np.nan) for e in estimates]
     low, high = np.array(ends).T
     axis.fill_between(x, low, high, color=look["color"], alpha=BAND, linewidth=0)  # NaN breaks it
     beside = np.append(there[1:], False) | np.insert(there[:-1], 0, False)
