@@ -82,13 +82,10 @@ def given_weights(model):
 
 def fine_tune_sources(wildcards):
     """The weights, and what is learnt from: recorded episodes, or the queries that the oracle plans."""
-    files = study.fine_tune(wildcards.model)["trajectories"]
-    learnt = (
-        {"trajectories": present(*files)}
-        if files
-        else {"queries": "<results>/data/train.jsonl"}
-    )
-    return {"weights": given_weights(wildcards.model), **learnt}
+    weights = given_weights(wildcards.model)
+    if files := study.fine_tune(wildcards.model)["trajectories"]:
+        return {"weights": weights, "trajectories": present(*files)}
+    return {"weights": weights, "queries": "<results>/data/train.jsonl"}
 
 
 def preflight(wildcards):
