@@ -120,3 +120,10 @@ def test_every_model_shows_a_query_before_any_shows_the_next(tmp_path):
     first, second = chosen_queries(ASKED[:2])
     assert seen == [(r, s, q.idx) for q in (first, second) for r, s in (("stage1", 1), ("stage3", 0))]
     assert len(Episodes(study(), tmp_path / "nothing")) == 0
+
+
+def test_what_noise_did_is_told_where_it_did_something(small_store):
+    calls = [{"noise": {"failure": True}}, {"noise": {"dropped_rows": 2}}, {"noise": {"dropped_rows": 3}}, {}]
+    told = shown(episode(1, 0, tool_calls=calls), query(), small_store)["noise"]
+    assert told == "1 call failed, 5 rows were left out"
+    assert "noise" not in shown(episode(1, 0, tool_calls=[{}]), query(), small_store)

@@ -140,6 +140,7 @@
     put("Ended by", e.end_reason?.replaceAll("_", " "));
     put("Turns", e.turns);
     put("Tokens", tokens(e));
+    put("Noise", e.noise);
     return make("div", "outcome", make("h3", "", "Plan and verdict"), facts, make("h4", "", "Itinerary"), itinerary(e), make("h4", "", "Constraints"), constraints(e), rewards(e));
   };
 

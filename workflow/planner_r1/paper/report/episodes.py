@@ -162,16 +162,28 @@ def shown(episode: dict, query: Query, store: Store | None) -> dict:
     Returns:
         `parts` ([role, kind, text], see dialogue), `plan` (as the agent wrote it, None without one) and `fault` (why
         there is none), `verdicts` by profile (None where they cannot be told: the constraints are hidden, or there is
-        no store), and `sub_rewards`, `reward`, `end_reason`, `turns`, `tokens` as they were recorded.
+        no store), `sub_rewards`, `reward`, `end_reason`, `turns`, `tokens` as they were recorded, and `noise`, what
+        went wrong with the tools through no fault of the model, where something did.
     """
     parsed = parse_answer(episode.get("answer") or "")
     kept = {key: episode.get(key) for key in ("sub_rewards", "reward", "end_reason", "turns", "tokens")}
+    kept |= {"noise": noise} if (noise := _noise(episode.get("tool_calls") or ())) else {}
     return kept | {
         "parts": [list(part) for part in dialogue.parts(episode.get("text") or "")],
         "plan": parsed.plan,
         "fault": parsed.reason,
         "verdicts": None if store is None or query.hidden else _verdicts(parsed.plan, query, store),
     }
+
+
+def _noise(calls: Sequence[dict]) -> str:
+    """`2 calls failed, 5 rows were left out`, as far as it is so."""
+    noise = [call["noise"] for call in calls if "noise" in call]
+    failed = sum("failure" in effect for effect in noise)
+    dropped = sum(effect.get("dropped_rows", 0) for effect in noise)
+    told = [f"{failed} {'call' if failed == 1 else 'calls'} failed"] * bool(failed)
+    told += [f"{dropped} {'row was' if dropped == 1 else 'rows were'} left out"] * bool(dropped)
+    return ", ".join(told)
 
 
 def _verdicts(plan: list | None, query: Query, store: Store) -> dict:
