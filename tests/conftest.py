@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from helpers.small_world import write_small_world
 from planner_r1 import cli
@@ -13,6 +14,9 @@ from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+settings.register_profile("untimed", deadline=None)  # machines differ in speed, and may be busy
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

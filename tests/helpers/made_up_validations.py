@@ -10,7 +10,7 @@ from planner_r1.study import Run, Study
 READS = ("validations",)
 
 
-def episode(step=0, idx=1, *, failures=(), tools=(), end_reason="answer", passed=False, turns=None) -> dict:
+def episode(step=0, idx=1, *, failures=(), tools=(), end_reason="answer", passed=False, turns=None, tokens=0) -> dict:
     """A row as score_validations writes it.
 
     tools: names, one a turn, with "!" behind the name where the reply was an error; or whole [turn, name, error]
@@ -20,6 +20,7 @@ def episode(step=0, idx=1, *, failures=(), tools=(), end_reason="answer", passed
         for turn, call in enumerate(tools, start=1)
     ]
     row = {"step": step, "idx": idx, "end_reason": end_reason, "turns": turns or len(tools) + 1}
+    row |= {"tokens": {"prompt": 5, "response": 2 * tokens, "generated": tokens}}
     return row | {"failures": list(failures), "passed": passed, "tools": calls}
 
 

@@ -80,9 +80,9 @@ def _rare(counts: Counter, order: Sequence[int]) -> tuple[set[int], int]:
 
 def token_bins(tokens: Sequence[int]) -> list[Bin]:
     """At most BINS bins of about as many episodes each; fewer where many episodes are of one length."""
-    quantiles = np.quantile(tokens, np.arange(BINS) / BINS, method="closest_observation")
-    edges = [int(edge) for edge in np.unique(quantiles)]  # the least of each bin
-    return [*((low, following - 1) for low, following in pairwise(edges)), (edges[-1], max(tokens))]
+    order = sorted(tokens)
+    edges = sorted({order[i * len(order) // BINS] for i in range(BINS)})  # the least of each bin
+    return [*((low, following - 1) for low, following in pairwise(edges)), (edges[-1], order[-1])]
 
 
 def _binned(episodes: Sequence[Length], length: str, bins: Sequence[Bin]) -> Iterator[dict]:
@@ -151,7 +151,10 @@ def _panel(shares: plt.Axes, counts: plt.Axes, rows: Sequence[dict[str, str]], l
 
 
 def _name(low: int, high: int) -> str:
-    return str(low) if low == high else f"{low}–{high}"
+    """`7`, `8–9`, and numbers that are long one below the other."""
+    if low == high:
+        return str(low)
+    return f"{low}–{high}" if high < 1000 else f"{low}–\n{high}"
 
 
 def note(rows: Sequence[dict[str, str]], study: Study) -> str:
