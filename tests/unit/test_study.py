@@ -180,7 +180,10 @@ def test_a_study_of_files():
             "regimes.s[0].steps.c: no such model",
         ),
         ({"regimes": {"s": {"models": ["a"]}}}, "regimes.s.phases: missing"),
-        ({"regimes": {"s": {"phases": [], "seed": 1}}}, "regimes.s.seed: unknown key (did you mean 'seeds'?)"),
+        (
+            {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "seed": 1}}},
+            "regimes.s.seed: unknown key (did you mean 'seeds'?)",
+        ),
         ({"regimes": {"s": "stage1"}}, "regimes.s: expected array or object, found 'stage1'"),
         ({"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1}}]}}}, "regimes.s.phases[0].steps: no e"),
         (
@@ -203,6 +206,24 @@ def test_refusals_name_the_key_in_one_line(sections, message):
         Study.from_config(changed(**sections))
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+def test_all_keys_that_the_schema_refuses_are_named_by_path():
+    config = changed(training={"save_evry": 1, "back": "cpu"}, regimes={"s": [{"steps": 0}], "t": [{}]})
+    del config["queries"]
+    with pytest.raises(InputError) as refused:
+        Study.from_config(config)
+    first, *lines = str(refused.value).split("\n  ")
+    assert first == "7 keys to mend:"
+    assert [line.partition(":")[0] for line in lines] == [
+        "queries",
+        "regimes.s[0].weights",
+        "regimes.s[0].steps",
+        "regimes.t[0].weights",
+        "regimes.t[0].steps",
+        "training.save_evry",
+        "training.back",
+    ]
 
 
 def test_a_missing_section_is_named():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
@@ -114,13 +115,14 @@ class Study:
         """Check a configuration as read from YAML and fill in the defaults; the argument is left as it is.
 
         Raises:
-            InputError: naming the path of the key, such as `training.save_evry: unknown key`.
+            InputError: naming the path of the key, such as `training.save_evry: unknown key`; of several that the
+                schema refuses all, a line each.
         """
         config = _plain(config)
         schema = load_schema()
         errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: [str(p) for p in e.path])
         if errors:
-            raise InputError(_explain(errors[0]))
+            raise InputError(_listed(dict.fromkeys(line for error in errors for line in _explain(error))))
         for section, found, key, source in _keys_of_another_source(config):
             raise InputError(f"{section}.{key}: belongs to source '{source}', but source is '{found['source']}'")
         config = _filled(config, schema)
@@ -668,18 +670,31 @@ def _keys_of_another_source(config: dict):
                 yield from ((path, section, key, source) for key in keys if key in section)
 
 
-def _explain(error) -> str:
-    """One line for one failed check: the path of the key, what was found, what was expected."""
-    path = _dotted(error.absolute_path)
+def _listed(faults: Collection[str]) -> str:
+    """One fault as it is; several below a line that says how many."""
+    return "\n  ".join(faults if len(faults) == 1 else [f"{len(faults)} keys to mend:", *faults])
+
+
+def _explain(error) -> list[str]:
+    """A line for each key of a failed check: its path, what was found, what was expected."""
     if error.validator == "additionalProperties":
         known = list(error.schema.get("properties", {}))
-        key = next(k for k in error.instance if k not in known)
-        close = get_close_matches(str(key), known, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(known)}"
-        return f"{_dotted([*error.absolute_path, key])}: unknown key ({hint})"
+        unknown = [key for key in error.instance if key not in known]
+        return [f"{_dotted([*error.absolute_path, key])}: unknown key ({_hint(key, known)})" for key in unknown]
     if error.validator == "required":
-        key = next(k for k in error.validator_value if k not in error.instance)
-        return f"{_dotted([*error.absolute_path, key])}: missing ({error.schema['properties'][key]['description']})"
+        described = {key: error.schema["properties"][key]["description"] for key in error.validator_value}
+        missing = [key for key in described if key not in error.instance]
+        return [f"{_dotted([*error.absolute_path, key])}: missing ({described[key]})" for key in missing]
+    return [_explain_value(error)]
+
+
+def _hint(key: str, known: list[str]) -> str:
+    close = get_close_matches(str(key), known, n=1)
+    return f"did you mean '{close[0]}'?" if close else f"known here: {', '.join(known)}"
+
+
+def _explain_value(error) -> str:
+    path = _dotted(error.absolute_path)
     if error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
         return f"{path}: expected {' or '.join(kinds)}, found {error.instance!r}"
