@@ -71,6 +71,20 @@ def test_a_run_without_flops_is_left_out_and_named(tmp_path):
     assert "qwen3-8b, seed 1: no metrics" in figure3_right.draw(rows, made).get_suptitle()
 
 
+def test_a_step_that_a_seed_lacks_is_in_the_csv_and_not_on_the_curve(tmp_path):
+    made = two_models()
+    passes, seconds = {"qwen3-8b": SMALL, "qwen3-32b": LARGE}, {"qwen3-8b": 1, "qwen3-32b": 4}
+    read_rows(made, tmp_path, passes, seconds)
+    run = made.run("qwen3-8b", "stage1", 0)
+    write_lines(tmp_path / validations_file(run), map(asdict, validations(run, SMALL | {30: 1.0})))
+    write_rows(figure3_right.rows(made, Results(made, tmp_path, READS)), figure3_right.FIELDS, tmp_path / "f.csv")
+    rows = [row for row in read_csv(tmp_path / "f.csv") if row["model"] == "qwen3-8b"]
+    assert [row["step"] for row in rows if row["seeds"] == "0"] == ["30"]
+    lines = figure3_right.draw(rows, made).axes[0].get_lines()
+    curve = next(line for line in lines if str(line.get_label()).startswith("qwen3-8b"))
+    assert max(curve.get_ydata()) < 100 and len(curve.get_xdata()) == len(SMALL) - 1  # without step 0, at 0 FLOPs
+
+
 def test_what_has_no_place_on_the_figure_is_said(tmp_path):
     """Step 0; a step that a seed lacks, at which the other is highest; a curve that reaches the line without FLOPs."""
     made = two_models()

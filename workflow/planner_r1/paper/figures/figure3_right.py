@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from planner_r1.paper import compute
+from planner_r1.paper import chosen, compute
 from planner_r1.paper.curves import validations
 from planner_r1.paper.figures import style
 from planner_r1.paper.render import powers_of_ten, rounded
@@ -99,14 +99,15 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
     with plt.rc_context(style.SETTINGS):
         figure, axis = plt.subplots(figsize=(style.COLUMN, HEIGHT + 0.15 * len(models)), layout="constrained")
         axis.set_xscale("log")
-        drawn = []
+        drawn, places = [], []
         for model in models:
             own = [row for row in rows if row["model"] == model]
-            points = [row for row in own if row["flops"] and float(row["flops"]) > 0]
+            points = [row for row in _of_all_seeds(own) if float(row["flops"]) > 0]
             estimates = [_estimate(row) for row in points]
             name = f"{model}: {_reached(own[0], line)}"
             style.curve(axis, [float(row["flops"]) for row in points], estimates, name, looks[model])
             drawn += estimates
+            places += [float(row["flops"]) for row in points]
             if line and own[0]["flops_at_line"] and float(own[0]["flops_at_line"]) > 0:
                 at = float(own[0]["flops_at_line"])
                 axis.vlines(at, 0, line, color=looks[model]["color"], linestyle=":", linewidth=1, zorder=2)
@@ -115,12 +116,20 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             axis.axhline(line, **style.LINE)
         style.percent_axis(axis, drawn)
         axis.set_xlabel("Cumulative FLOPs of the updates")
-        _label_powers(axis, [float(row["flops"]) for row in rows if row["flops"] and float(row["flops"]) > 0])
+        _label_powers(axis, places)
         if not drawn:
             axis.text(0.5, 0.5, "no data", transform=axis.transAxes, ha="center", va="center", color="0.4")
         style.legend_below(figure, [axis], columns=1)
         figure.suptitle(note(rows, study), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
+
+
+def _of_all_seeds(rows: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The points at which no seed is missing that stands elsewhere: one without it would move the curve, and counts
+    neither for peak nor for crossing."""
+    placed = [row for row in rows if row["flops"]]
+    seeds = chosen.shown_seeds(placed)
+    return [row for row in placed if chosen.shown_seeds([row]) == seeds]
 
 
 def _label_powers(axis: plt.Axes, flops: Sequence[float]) -> None:
