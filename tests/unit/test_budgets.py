@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.made_up_budgets import READS, steps_of, write_run
@@ -41,6 +41,7 @@ def test_a_bent_curve_in_closed_form():
     assert bent.mean(5, 20) == pytest.approx((5 * (30 + 60) / 2 + 10 * (60 + 40) / 2) / 15)
 
 
+@settings(deadline=None)
 @given(points, st.floats(-100, 1100))
 def test_nothing_is_read_beyond_what_was_validated(drawn, x):
     spent, passes = zip(*sorted(drawn), strict=True)
@@ -54,6 +55,7 @@ def test_nothing_is_read_beyond_what_was_validated(drawn, x):
             curve.mean(min(spent[0], x), max(spent[-1], x))
 
 
+@settings(deadline=None)
 @given(points)
 def test_the_mean_is_that_of_many_strips(drawn):
     """Exact sums over the integers between the validations, each a strip of the piecewise straight curve."""

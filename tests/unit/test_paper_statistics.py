@@ -228,6 +228,7 @@ def test_no_clusters_have_no_share():
         clustered_share([], [])
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(-50, 50).map(lambda x: round(x, 3)), min_size=2, max_size=12))
 def test_the_paired_t_test_is_scipys(differences):
     found = paired_t(differences)
