@@ -8,7 +8,7 @@ import pytest
 
 from planner_r1.agent.oracle import first_listed, plan_for
 from planner_r1.agent.query_generator import CONSTRAINT_KINDS, QuerySpec, draw_queries
-from planner_r1.agent.trajectories import answer_text, demonstration, tool_calls, with_slips
+from planner_r1.agent.trajectories import answer_text, demonstration, tool_calls, with_detours, with_slips
 from planner_r1.agent.wording import NUMBERS
 from planner_r1.errors import InputError
 from planner_r1.evaluator import evaluate
@@ -107,6 +107,21 @@ def test_a_careless_planner_takes_what_is_listed_first_and_misses_constraints(st
         assert [day["accommodation"] for day in trip.plan[:-1:2]] == rooms
         missed += not evaluate(to_official(trip.plan, store), query, store, "strict").final_pass
     assert missed > len(queries) / 2
+
+
+def test_detours_are_sums_before_look_ups_and_change_nothing_else(store, queries):
+    query = queries[0]
+    trip = plan_for(query, store)
+    needed = tool_calls(query, trip)
+    always = with_detours(needed, query, random.Random(0), rate=1.0)
+    assert always[1::2] == needed and {name for name, _ in always[::2]} == {"calculator"}
+    some = [with_detours(needed, query, random.Random(seed), rate=0.3) for seed in range(200)]
+    assert all([call for call in calls if call[0] != "calculator"] == needed for calls in some)
+    extra = sum(len(calls) - len(needed) for calls in some) / (200 * len(needed))
+    assert 0.24 < extra < 0.36  # over four standard deviations of the share of 1,000 draws
+    with_rate, without = (demonstration(query, trip, store, random.Random(1), 0.0, rate) for rate in (1.0, None))
+    assert with_rate[-1] == without[-1]
+    assert not any('"error"' in message["content"] for message in with_rate if message["role"] == "tool")
 
 
 def test_slips_leave_a_plan_of_the_schema(store, queries):

@@ -20,14 +20,19 @@ from planner_r1.sandbox.tools import Toolbox
 MEALS = ("breakfast", "lunch", "dinner")
 
 
-def demonstration(query: Query, trip: Trip, store: Store, rng: random.Random, slip_rate: float) -> list[dict]:
+def demonstration(
+    query: Query, trip: Trip, store: Store, rng: random.Random, slip_rate: float, detour_rate: float | None = None
+) -> list[dict]:
     """The assistant's and the tools' messages after the query: one tool call a turn, then the answer.
 
-    Each kind of slip is made with probability `slip_rate`.
+    Each kind of slip is made with probability `slip_rate`, a detour before each look-up with `detour_rate`.
     """
     toolbox = Toolbox(store)
+    calls = tool_calls(query, trip)
+    if detour_rate:
+        calls = with_detours(calls, query, rng, detour_rate)
     messages = []
-    for name, arguments in tool_calls(query, trip):
+    for name, arguments in calls:
         messages.append({"role": "assistant", "content": call_text(name, arguments)})
         messages.append({"role": "tool", "content": toolbox.call_text(name, arguments)})
     plan = with_slips(trip.plan, store, rng, slip_rate)
@@ -49,6 +54,15 @@ def tool_calls(query: Query, trip: Trip) -> list[tuple[str, dict]]:
     for table in ("accommodations", "restaurants", "attractions"):
         calls += [(f"search_{table}", {"city": city}) for city in trip.cities]
     return calls
+
+
+def with_detours(
+    calls: list[tuple[str, dict]], query: Query, rng: random.Random, rate: float
+) -> list[tuple[str, dict]]:
+    """The look-ups, before each of them with probability `rate` a sum that nobody needs: episodes that succeed then
+    differ in length, as those of a model that thinks aloud do."""
+    sums = ("calculator", {"expression": f"{query.people_number or 1} * {query.days}"})
+    return [one for call in calls for one in ([sums, call] if rng.random() < rate else [call])]
 
 
 def call_text(name: str, arguments: dict) -> str:
