@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from planner_r1.agent.manners import NUMBER_ASKED
 from planner_r1.agent.oracle import first_listed, plan_for
-from planner_r1.agent.query_generator import CONSTRAINT_KINDS, QuerySpec, draw_queries
+from planner_r1.agent.query_generator import QuerySpec, draw_queries
 from planner_r1.agent.trajectories import answer_text, demonstration, tool_calls, with_detours, with_slips
 from planner_r1.agent.wording import NUMBERS
 from planner_r1.errors import InputError
@@ -47,12 +48,12 @@ def test_every_drawn_query_has_a_plan_that_passes_both_profiles(store, queries):
 
 def test_all_lengths_levels_and_kinds_of_constraint_occur(queries):
     assert {q.days for q in queries} == {3, 5, 7}
-    assert {q.level for q in queries} == set(CONSTRAINT_KINDS)
+    assert {q.level for q in queries} == set(NUMBER_ASKED)
     for name in CONSTRAINTS:
         assert any(q.constraint(name) for q in queries)
     for q in queries:
         asked = sum(q.constraint(name) is not None for name in CONSTRAINTS)
-        assert asked == CONSTRAINT_KINDS[q.level][0]
+        assert asked == NUMBER_ASKED[q.level]
         assert q.people_number == 1 or q.level != "easy"
 
 

@@ -285,12 +285,15 @@ class Study:
 
     @property
     def query_spec(self) -> dict | None:
-        """Fields of a QuerySpec, or None where the queries are read from files. Trips lie on the world's days."""
+        """Fields of a QuerySpec, or None where the queries are read from files. Trips lie on the world's days; in the
+        database's own files queries are drawn in the benchmark's manner."""
         queries = self.config["queries"]
         if queries["source"] == "files":
             return None
         spec = {"days": queries["days"], "levels": queries["levels"]}
-        return spec | {key: self.world[key] for key in ("first_day", "n_days") if self.world}
+        if self.world is None:
+            return spec | {"manner": "benchmark"}
+        return spec | {key: self.world[key] for key in ("first_day", "n_days")}
 
     def query_file(self, split: str) -> str | None:
         """The file a split is read from, or None where it is drawn."""
@@ -311,8 +314,10 @@ class Study:
         return len(SPLITS) * self.seed + SPLITS.index(split)
 
     def drawn_before(self, split: str) -> tuple[str, ...]:
-        """The splits drawn before `split`, whose questions it may not repeat: test, then validation, then train."""
-        return SPLITS[SPLITS.index(split) + 1 :]
+        """The splits that are there before `split` is drawn, whose questions it may not repeat: those read from files,
+        and of the others test, then validation, then train."""
+        later = SPLITS[SPLITS.index(split) + 1 :]
+        return tuple(other for other in SPLITS if other in later or (other != split and self.query_file(other)))
 
     def query_count(self, split: str) -> int | None:
         """The number of queries to draw for a split, or None where they are read from a file."""

@@ -48,13 +48,15 @@ def database_files(wildcards):
 
 
 def query_sources(wildcards):
-    """The split's file; or the store it is drawn from, and the splits whose questions may not come again."""
-    if study.query_spec is None:
-        return {"file": present(study.query_file(wildcards.split) or "")}
+    """The split's file; or the store it is drawn from, and the splits and files whose questions may not come again."""
+    file = study.query_file(wildcards.split)
+    if file or study.query_spec is None:
+        return {"file": present(file or "")}
     before = study.drawn_before(wildcards.split)
     return {
         "store": STORE,
         "avoid": [f"<results>/data/{split}.jsonl" for split in before],
+        "files": present(*study.avoided_queries),
     }
 
 

@@ -32,6 +32,7 @@ def study_downloads():
     files += [
         study.query_file(split) for split in study.all_splits if study.query_file(split)
     ]
+    files += study.avoided_queries
     files += [file for suite in study.suites for file in suite_files(suite)]
     weights = [study.model_path(model) for model in study.models]
     return [

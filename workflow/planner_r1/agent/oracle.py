@@ -8,12 +8,13 @@ at random.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache, partial
 from heapq import nsmallest
 from itertools import islice, permutations
 from math import ceil
+from operator import itemgetter
 
 from planner_r1.queries import Query
 from planner_r1.sandbox.store import Store
@@ -47,12 +48,14 @@ def plan_for(query: Query, store: Store) -> Trip | None:
     The evaluator has the last word: callers that must be sure evaluate the plan.
     """
     people = query.people_number or 1
+    routes, room_in = [*_routes(query, store)], cache(partial(_room, query, store))
     for modes in _allowed_modes(query):
-        ways = ((route, _legs(query, store, route, modes)) for route in _routes(query, store))
+        leg_of = cache(partial(_cheapest_leg, store, people, modes))  # routes share most of their legs
+        ways = ((route, _legs(query, route, leg_of)) for route in routes)
         travels = [(route, legs) for route, legs in ways if legs]
         cheapest = nsmallest(MAX_TRIPS, travels, key=lambda travel: sum(_leg_cost(leg, people) for leg in travel[1]))
         for arrival_meals in (2, 1, 0):  # fewer meals on the days of arrival are cheaper
-            trips = [_trip(query, store, *travel, arrival_meals) for travel in cheapest]
+            trips = [_trip(query, store, *travel, room_in, arrival_meals) for travel in cheapest]
             affordable = [t for t in trips if t and (query.budget is None or t.cost <= query.budget)]
             if affordable:
                 return min(affordable, key=lambda t: t.cost)
@@ -93,8 +96,15 @@ def _routes(query: Query, store: Store) -> Iterator[tuple[str, ...]]:
     yield from islice(permutations(able, visits), MAX_ROUTES)
 
 
-def _trip(query: Query, store: Store, route: tuple[str, ...], legs: list[dict], arrival_meals: int) -> Trip | None:
-    rooms = [_room(query, store, city) for city in route]
+def _trip(
+    query: Query,
+    store: Store,
+    route: tuple[str, ...],
+    legs: list[dict],
+    room_in: Callable[[str], dict | None],
+    arrival_meals: int,
+) -> Trip | None:
+    rooms = [room_in(city) for city in route]
     meals = _meals(query, store, route, arrival_meals + 3)
     sights = [_named(store, "attractions", city) for city in route]
     if meals is None or not all(rooms) or not all(sights):
@@ -146,16 +156,23 @@ def _stages(query: Query, route: tuple[str, ...]) -> Iterator[tuple[str, str, st
     return zip(stops[:-1], stops[1:], query.date[::NIGHTS], strict=True)
 
 
-def _legs(query: Query, store: Store, route: tuple[str, ...], modes: tuple[str, ...]) -> list[dict] | None:
-    """One leg for each stage, by the cheapest of `modes`; None where a stage has no way."""
-    people = query.people_number or 1
+def _legs(query: Query, route: tuple[str, ...], leg_of: Callable[[str, str, str], dict | None]) -> list[dict] | None:
+    """One leg for each stage; None where a stage has no way."""
     legs = []
     for stage in _stages(query, route):
-        ways = [way for mode in modes for way in _ways(store, *stage, mode)]
-        if not ways:
+        leg = leg_of(*stage)
+        if leg is None:
             return None
-        legs.append(min(ways, key=lambda way: _leg_cost(way, people)))
+        legs.append(leg)
     return legs
+
+
+def _cheapest_leg(
+    store: Store, people: int, modes: tuple[str, ...], origin: str, destination: str, date: str
+) -> dict | None:
+    """The first of the cheapest ways by any of `modes`, or None where there is no way."""
+    ways = (way for mode in modes for way in _ways(store, origin, destination, date, mode))
+    return min(ways, key=lambda way: _leg_cost(way, people), default=None)
 
 
 def _ways(store: Store, origin: str, destination: str, date: str, mode: str) -> list[dict]:
@@ -214,20 +231,31 @@ def _meals(query: Query, store: Store, route: tuple[str, ...], each: int) -> lis
     if any(len(rows) < each for rows in offers):
         return None
     chosen: list[list[dict]] = [[] for _ in route]
-    cheapest = sorted(((i, row) for i, rows in enumerate(offers) for row in rows), key=lambda x: x[1]["Average Cost"])
+    cheapest = [_cheapest_first(store, city) for city in route]
     missing = set(query.constraint("cuisine") or ())
+    of_all = [(i, row) for i, rows in enumerate(cheapest) for row in rows] if missing else []
+    of_all.sort(key=lambda x: x[1]["Average Cost"])
     while missing:
-        useful = [(i, r) for i, r in cheapest if len(chosen[i]) < each and any(c in r["Cuisines"] for c in missing)]
+        useful = [(i, r) for i, r in of_all if len(chosen[i]) < each and any(c in r["Cuisines"] for c in missing)]
         if not useful:
             return None
         # the one that serves most of what is missing; among equals the cheapest
         i, row = max(useful, key=lambda x: sum(c in x[1]["Cuisines"] for c in missing))
         chosen[i].append(row)
         missing -= {c for c in missing if c in row["Cuisines"]}
-    for i, row in cheapest:
-        if len(chosen[i]) < each and row not in chosen[i]:
-            chosen[i].append(row)
+    for rows, dishes in zip(cheapest, chosen, strict=True):
+        for row in rows:
+            if len(dishes) == each:
+                break
+            if row not in dishes:
+                dishes.append(row)
     return [sorted(rows, key=offer.index) for rows, offer in zip(chosen, offers, strict=True)]
+
+
+@lru_cache(maxsize=4096)
+def _cheapest_first(store: Store, city: str) -> list[dict]:
+    """A city's restaurants by price, those of one price in the order of their table."""
+    return sorted(_named(store, "restaurants", city), key=itemgetter("Average Cost"))
 
 
 @lru_cache(maxsize=4096)

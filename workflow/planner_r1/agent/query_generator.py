@@ -1,45 +1,69 @@
-"""Made-up queries in the manner of TravelPlanner, each with a plan that is known to meet it.
+"""Queries drawn in a database, each with a plan that is known to meet it.
 
-Levels follow the benchmark's: easy queries are for one person and constrain only the budget; medium ones add one
-constraint out of house rule, cuisine and room type; hard ones three out of all four kinds.
+What they ask and how often is a manner's business: that of made-up worlds, or that of the benchmark.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 
 from planner_r1.agent import wording
-from planner_r1.agent.oracle import ROOM_TYPES, Trip, plan_for
+from planner_r1.agent.manners import MANNERS, MadeUp
+from planner_r1.agent.oracle import Trip, plan_for
 from planner_r1.errors import InputError
 from planner_r1.evaluator import evaluate
 from planner_r1.plan import to_official
 from planner_r1.queries import CONSTRAINTS, LEVELS, Query
 from planner_r1.sandbox.store import Store
 
-HOUSE_RULES = ("parties", "smoking", "children under 10", "pets", "visitors")
-CONSTRAINT_KINDS = {"easy": (0, ()), "medium": (1, CONSTRAINTS[:3]), "hard": (3, CONSTRAINTS)}
-CUISINES_ASKED = {"medium": 2, "hard": 4}
-MAX_PEOPLE = 4
-BUDGET_STEP = 50
 TRIES_PER_QUERY = 20
 
 
 @dataclass(frozen=True)
 class QuerySpec:
-    """Which queries to draw: trip lengths, weights of the levels, and the days on which trips may lie.
+    """Which queries to draw: trip lengths, weights of the levels, the days on which trips may lie, and the manner.
 
-    A budget is the oracle's cost times a number drawn from `slack`, rounded up.
+    In the benchmark's manner lengths and levels have the shares that are asked for, whichever of their queries turn
+    out to be impossible; in that of made-up worlds what is possible more often comes more often.
     """
 
     days: tuple[int, ...] = (3, 5, 7)
     levels: dict[str, float] = field(default_factory=lambda: dict.fromkeys(LEVELS, 1.0))
     first_day: str = "2022-03-01"
     n_days: int = 31
-    slack: tuple[float, float] = (1.15, 1.6)
+    manner: str = "made-up"
+
+
+class Questions:
+    """What has been asked, however worded and whatever the budget; of hidden queries the trip alone is known."""
+
+    def __init__(self, queries: Iterable[Query] = ()):
+        self._known: dict[tuple, set] = {}
+        for query in queries:
+            self.add(query)
+
+    def add(self, query: Query) -> None:
+        self._known.setdefault(_trip(query), set()).add(_wishes(query))
+
+    def __contains__(self, query: Query) -> bool:
+        """Whether a query is known, or may be one of those whose wishes are hidden."""
+        return not self._known.get(_trip(query), set()).isdisjoint({_wishes(query), None})
+
+
+def _trip(query: Query) -> tuple:
+    return query.org, query.dest, query.date
+
+
+def _wishes(query: Query) -> tuple | None:
+    """Who travels and the constraints, cuisines in any order; None where they are hidden."""
+    if query.hidden or query.people_number is None:
+        return None
+    asked = (query.constraint(name) for name in CONSTRAINTS)
+    return query.people_number, *(frozenset(value) if isinstance(value, list) else value for value in asked)
 
 
 def draw_queries(store: Store, spec: QuerySpec, n: int, seed: int, avoid: Collection[Query] = ()) -> list[Query]:
@@ -48,14 +72,16 @@ def draw_queries(store: Store, spec: QuerySpec, n: int, seed: int, avoid: Collec
     Each has a plan of the oracle that passes both profiles of the evaluator.
 
     Raises:
-        InputError: the world holds too few feasible queries of this kind.
+        InputError: the database holds too few feasible queries of this kind.
     """
-    rng = random.Random(seed)
-    seen = {_asks(q) for q in avoid}
+    rng, manner = random.Random(seed), MANNERS[spec.manner]
+    asked = Questions(avoid)
     queries: list[Query] = []
-    failures = 0
+    failures, kind = 0, None
     while len(queries) < n:
-        query = _draw(store, spec, rng, len(queries) + 1, seen)
+        if kind is None or not manner.keeps_mix:
+            kind = _kind(spec, rng)
+        query = _draw(store, spec, manner, *kind, rng, len(queries) + 1, asked)
         if query is None:
             failures += 1
             if failures > TRIES_PER_QUERY * n:
@@ -64,23 +90,22 @@ def draw_queries(store: Store, spec: QuerySpec, n: int, seed: int, avoid: Collec
                     f"levels {spec.levels}); ask for fewer (key queries.sizes) or make the world larger (sandbox.world)"
                 )
             continue
-        seen.add(_asks(query))
+        asked.add(query)
         queries.append(query)
+        kind = None
     return queries
 
 
-def _asks(query: Query) -> tuple:
-    """What makes two queries the same question, however worded and whatever the budget."""
-    constraints = tuple(str(query.constraint(name)) for name in CONSTRAINTS)
-    return query.org, query.dest, query.date, query.people_number, constraints
+def _kind(spec: QuerySpec, rng: random.Random) -> tuple[int, str]:
+    """A trip's days, and a level."""
+    return rng.choice(spec.days), rng.choices(list(spec.levels), list(spec.levels.values()))[0]
 
 
-def _draw(store: Store, spec: QuerySpec, rng: random.Random, idx: int, seen: set[tuple]) -> Query | None:
-    """One query, or None where the draw asks for something impossible or seen before."""
-    days = rng.choice(spec.days)
-    level = rng.choices(list(spec.levels), list(spec.levels.values()))[0]
-    dest = rng.choice(list(store.cities if days == 3 else store.states))
-    org = rng.choice([c for c in store.cities if dest not in (c, store.cities[c])] or [None])
+def _draw(
+    store: Store, spec: QuerySpec, manner: MadeUp, days: int, level: str, rng: random.Random, idx: int, asked: Questions
+) -> Query | None:
+    """One query, or None where the draw asks for something impossible or known."""
+    org, dest = manner.ends(store, days, rng)
     latest = spec.n_days - days
     if org is None or latest < 0:
         return None
@@ -94,39 +119,19 @@ def _draw(store: Store, spec: QuerySpec, rng: random.Random, idx: int, seen: set
         query="",
         level=level,
         visiting_city_number=(days - 1) // 2,
-        people_number=1 if level == "easy" else rng.randint(2, MAX_PEOPLE),
-        local_constraint=_constraints(store, level, dest, rng),
+        people_number=manner.people(level, rng),
+        local_constraint=manner.constraints(store, level, dest, rng),
     )
-    trip = None if _asks(draft) in seen else plan_for(draft, store)
+    trip = None if draft in asked else plan_for(draft, store)
     if trip is None:
         return None
-    budget = math.ceil(trip.cost * rng.uniform(*spec.slack) / BUDGET_STEP) * BUDGET_STEP
+    step = manner.budget_step
+    budget = math.ceil(trip.cost * manner.slack(level, days, rng) / step) * step
     query = replace(draft, budget=float(budget))
-    query = replace(query, query=wording.sentence(query, rng))
+    query = replace(query, query=wording.sentence(query, manner.words, rng))
     return query if _feasible(query, store, trip) else None
 
 
 def _feasible(query: Query, store: Store, trip: Trip) -> bool:
     official = to_official(trip.plan, store)
     return all(evaluate(official, query, store, profile).final_pass for profile in ("official", "strict"))
-
-
-def _constraints(store: Store, level: str, dest: str, rng: random.Random) -> dict:
-    count, kinds = CONSTRAINT_KINDS[level]
-    values = dict.fromkeys(CONSTRAINTS)
-    for kind in rng.sample(kinds, count):
-        values[kind] = _value(store, kind, level, dest, rng)
-    return values
-
-
-def _value(store: Store, kind: str, level: str, dest: str, rng: random.Random):
-    match kind:
-        case "house rule":
-            return rng.choice(HOUSE_RULES)
-        case "room type":
-            return rng.choice(list(ROOM_TYPES))
-        case "transportation":
-            return rng.choice(("no flight", "no self-driving"))
-    cities = [dest] if dest in store.cities else store.states[dest]
-    served = sorted({c for city in cities for row in store.restaurants(city) for c in row["Cuisines"].split(", ")})
-    return rng.sample(served, min(CUISINES_ASKED[level], len(served)))

@@ -22,6 +22,7 @@ def check_data(subject: Subject) -> Iterator[Result]:
     if study.database:
         wanted += [f"{study.database}/{name}" for name in DATABASE_FILES]
     wanted += filter(None, (study.query_file(split) for split in study.all_splits))
+    wanted += study.avoided_queries
     known, faults = 0, False
     for name in wanted:
         path = Path(name)

@@ -144,6 +144,11 @@ class Store:
         start, stop = self._flights.span(origin, destination)
         return start < stop and any(start <= row < stop for row in self._rows_of_number(number))
 
+    def flies(self, origin: str, destination: str) -> bool:
+        """Whether any flight goes from a city to another, on any day."""
+        start, stop = self._flights.span(origin, destination)
+        return start < stop
+
     def flight_price(self, number: str) -> float | None:
         """Dollars a person for the first flight of that number in the file, or None."""
         for row in self._rows_of_number(number):

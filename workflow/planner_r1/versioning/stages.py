@@ -33,7 +33,7 @@ FIRST = "study"
 # long has a stage a job, so that a new seed leaves the finished ones alone.
 STAGES = {
     "study_config": FIRST,
-    **dict.fromkeys(("world", "build_sandbox", "queries", "parquet"), "sandbox"),
+    **dict.fromkeys(("world", "build_sandbox", "queries", "parquet", "train_subset"), "sandbox"),
     **{f"ood_data_{suite}": "suite_data" for suite in SUITE_FILES},
     **dict.fromkeys(("base_model", "fine_tune", "preflight"), "model-{model}"),
     "train_run": "train-{model}-{regime}-seed{seed}",
