@@ -60,6 +60,22 @@ def leave_run(results, name, steps, seconds, tokens, mfu=0.4, update=10.0, writt
     (folder / "validation.jsonl").write_text(json.dumps({"tokens": {"generated": written}}) + "\n")
 
 
+def test_a_reference_policy_reads_what_is_trained_on(tmp_path):
+    """Forward alone: 2 FLOPs a token and matrix entry where an update takes 6, and as much less of the attention."""
+    phases = [{"weights": "stage1", "steps": 100}]
+    names = ("grpo", "rloo", "reinforce_plus_plus_baseline", "planpo", "gspo")
+    regimes = {name: {"phases": phases, "algorithm": name} for name in names}
+    regimes["own"] = {"phases": phases, "overrides": {"actor_rollout_ref.actor.use_kl_loss": True}}
+    leave_run(tmp_path, "qwen3-8b/own/seed0", 100, 9_000, EPISODES * 10_000)
+    rows = {row.what: row for row in bill(tmp_path, regimes=regimes).rows()}
+    update = 100 * training_flops(known_shape("qwen3-8b"), [10_000] * EPISODES)
+    assert rows["grpo"].flops.value == rows["gspo"].flops.value
+    updates = rows["grpo"].flops.value  # extrapolated from the run that is there, of its updates alone
+    for name in ("rloo", "reinforce_plus_plus_baseline", "planpo", "own"):
+        assert rows[name].flops.value == pytest.approx(updates + 2 * update / 3), name
+    assert rows["own"].flops.source is Source.extrapolated and rows["own"].disk == rows["grpo"].disk
+
+
 def test_everything_is_assumed_before_anything_has_run():
     dense, two, evaluation = bill().rows()
     assert (dense.model, dense.what, dense.jobs, dense.steps) == ("qwen3-8b", "dense", 2, 200)

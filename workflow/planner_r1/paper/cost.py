@@ -16,12 +16,15 @@ from pathlib import Path
 from statistics import mean
 from typing import TextIO
 
+from omegaconf import DictConfig
+
 from planner_r1.paper.flops import Shape, known_shape, reckoned_flops, run_flops
 from planner_r1.queries import load_queries
 from planner_r1.study import Checkpoint, Run, Study
 from planner_r1.training.config import compose_config
 from planner_r1.training.disk import kept_bytes, peak_bytes
 
+FORWARD = 1 / 3  # of the FLOPs of a pass forward and backward
 EVALUATION, SUITES, PROBES = "evaluation", "suites", "memory probes"
 
 
@@ -141,7 +144,12 @@ class Bill:
 
     def _training(self, model: str, regime: str) -> Row:
         runs = [run for run in self.study.runs if (run.model, run.regime) == (model, regime)]
-        machine, episodes = self._trainer(self.study.regime_overrides(regime))
+        overrides, algorithm = self.study.regime_overrides(regime), self.study.algorithm(regime)
+        config = compose_config(self.study.backend, overrides, {}, algorithm)
+        machine, episodes = _trainer(config)
+        flops = _total(self._flops(run, episodes) for run in runs)
+        if config.actor_rollout_ref.actor.use_kl_loss or config.algorithm.use_kl_in_reward:
+            flops += _total(self._reference_flops(run, episodes) for run in runs)
         return self._row(
             model,
             regime,
@@ -152,19 +160,13 @@ class Bill:
             disk=_total(self._kept(run) for run in runs),
             generated=_total(self._generated(run, episodes) for run in runs),
             trained=_total(self._trained(run, episodes) for run in runs),
-            flops=_total(self._flops(run, episodes) for run in runs),
+            flops=flops,
         )
-
-    def _trainer(self, overrides: dict) -> tuple[Machine, int]:
-        """The nodes of a training job, and the episodes of a step."""
-        config = compose_config(self.study.backend, overrides, {})
-        machine = Machine(config.trainer.nnodes, config.trainer.n_gpus_per_node)
-        return machine, config.data.train_batch_size * config.actor_rollout_ref.rollout.n
 
     def _probes(self, model: str) -> Row:
         """The few steps of each probe; nothing of them is kept."""
         probes = [probe for probe in self.study.probes if probe.model == model]
-        machine, episodes = self._trainer(self.study.overrides)
+        machine, episodes = _trainer(compose_config(self.study.backend, self.study.overrides, {}))
         steps = len(probes) * self.study.config["memory"]["steps"]
         start, step = self._assumption(model, "start_seconds"), self._assumption(model, "step_seconds")
         tokens = self._assumption(model, "episode_tokens").times(episodes * steps)
@@ -213,6 +215,7 @@ class Bill:
         return self._assumption(run.model, "episode_tokens").times(episodes * run.steps)
 
     def _flops(self, run: Run, episodes: int) -> Amount:
+        """Those of the policy's updates, as the paper counts them."""
         measured = self.measured.get(run)
         if measured and measured.flops is not None:
             return Amount(measured.flops)
@@ -225,6 +228,10 @@ class Bill:
         if tokens.value is None or shape is None:
             return Amount(None, Source.assumed)
         return Amount(reckoned_flops(shape, tokens.value, episodes), max(tokens.source, Source.extrapolated))
+
+    def _reference_flops(self, run: Run, episodes: int) -> Amount:
+        """A reference policy reads all that is trained on: forward alone, a third of what an update computes."""
+        return self._flops_of(run.model, self._trained(run, episodes), episodes * run.steps).times(FORWARD)
 
     def _kept(self, run: Run) -> Amount:
         shape = self.shape(run.model)
@@ -374,6 +381,12 @@ class Bill:
             return None
         with open(path, encoding="utf-8") as file:
             return float(next(csv.DictReader(file, delimiter="\t"))["s"])
+
+
+def _trainer(config: DictConfig) -> tuple[Machine, int]:
+    """The nodes of a training job, and the episodes of a step."""
+    machine = Machine(config.trainer.nnodes, config.trainer.n_gpus_per_node)
+    return machine, config.data.train_batch_size * config.actor_rollout_ref.rollout.n
 
 
 def total(rows: Sequence[Row]) -> Row:
