@@ -287,3 +287,31 @@ def test_the_files_of_a_database_are_those_the_builder_reads(tmp_path):
     from planner_r1.sandbox.tables import CITIES_FILE, TABLES
 
     assert set(DATABASE_FILES) == {CITIES_FILE, *(table.file for table in TABLES)}
+
+
+DRAWN_IN_FILES = {"sandbox": {"source": "files", "database": "db"}, "queries": {"source": "synthetic"}}
+
+
+def test_queries_of_a_real_database_are_drawn_in_the_benchmarks_manner():
+    assert Study.from_config(changed(**DRAWN_IN_FILES)).query_spec["manner"] == "benchmark"
+    assert "manner" not in Study.from_config(changed()).query_spec
+
+
+def test_a_split_of_a_file_is_avoided_by_every_drawn_one():
+    queries = {"source": "synthetic", "train": "t.jsonl", "avoid": ["v.jsonl"]}
+    study = Study.from_config(changed(**DRAWN_IN_FILES | {"queries": queries}))
+    assert study.drawn_before("validation") == ("train", "test") and study.drawn_before("test") == ("train",)
+    assert study.query_file("train") == "t.jsonl" and study.query_count("train") is None
+    assert study.query_count("validation") == 64 and study.avoided_queries == ("v.jsonl",)
+
+
+def test_regimes_may_train_on_a_part_of_the_train_split():
+    phases = [{"weights": "stage1", "steps": 3}]
+    parts = {"few": {"phases": phases, "train_queries": 8}, "most": {"phases": phases, "train_queries": 100}}
+    study = Study.from_config(changed(regimes=parts | {"all": phases}))
+    assert study.train_subsets == (8, 100) and study.train_queries("all") is None
+    # which rows they are is told by the file that the run reads
+    assert study.train_settings("a", "few", 0) == study.train_settings("a", "all", 0)
+    too_many = {"most": {"phases": phases, "train_queries": 9999}}
+    with pytest.raises(InputError, match=r"regimes.most.train_queries: 9999, but the train split has"):
+        Study.from_config(changed(regimes=too_many))
