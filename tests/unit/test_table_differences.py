@@ -131,3 +131,14 @@ def test_one_seed_makes_no_claim(tmp_path):
     row = by_place(rows)["steps", "end"]
     assert (row["difference"], row["low"], row["p"], row["verdict"]) == ("20.0", "", "", TOO_FEW)
     assert "at 40 steps +20.0 points, too few seeds for a claim" in differences.markdown(rows, "T")
+
+
+def test_regimes_validated_under_other_noise_are_not_judged(tmp_path):
+    regimes = {"stage1": [{"weights": "stage1", "steps": 40}]}
+    regimes["stage3"] = {"phases": [{"weights": "stage3", "steps": 40}], "noise": "flaky"}
+    made = study(models=ONE, seeds=SEEDS, regimes=regimes, noise={"flaky": {"failures": 0.5}})
+    write_all(made, tmp_path, ENDS, {"stage1": 100, "stage3": 100})
+    found = by_place(rows_of(made, tmp_path))
+    assert {row["verdict"] for row in found.values()} == {differences.UNLIKE}
+    assert all(row["difference"] and not row["p_holm"] for row in found.values())
+    assert "not the same test" in differences.markdown([*found.values()], "Differences").splitlines()[4]

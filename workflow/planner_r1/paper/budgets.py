@@ -73,6 +73,11 @@ def compared(study: Study) -> dict[str, tuple[str, ...]]:
     return {model: regimes for model in study.models if len(regimes := study.regimes_of(model)) > 1}
 
 
+def unlike(study: Study, regimes: Sequence[str]) -> list[str]:
+    """Those of a model's regimes whose validations are another test than the first one's: under other noise."""
+    return [regime for regime in regimes if study.training_noise(regime) != study.training_noise(regimes[0])]
+
+
 def trained(study: Study, results: Results) -> dict[tuple[str, str], list[Trained]]:
     """The validated runs of each model and regime that is compared.
 

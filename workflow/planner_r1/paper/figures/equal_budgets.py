@@ -133,6 +133,8 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     lines = [f"{study.world_label}; {style.seeds(counts, shown)}"]
     lines.append(f"thick: {first}, the first regime in the file, with which the others are compared")
     lines.append("tokens: prompts and responses of the episodes trained on, and of those that dynamic sampling dropped")
+    unlike = {regime for regimes in budgets.compared(study).values() for regime in budgets.unlike(study, regimes)}
+    lines += [f"not the same test: {regime} was validated under other noise" for regime in sorted(unlike)]
     return "\n".join(textwrap.fill(line, NOTE_WIDTH) for line in [*lines, *_missing(rows)])
 
 

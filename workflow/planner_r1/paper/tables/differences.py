@@ -29,6 +29,7 @@ HIGHER, LOWER, NOT_TOLD = "higher", "lower", "not told apart"
 FEWEST = 5  # seeds
 TOO_FEW = "too few seeds for a claim"
 NOT_RUN = "not run"
+UNLIKE = "not the same test"
 HEADINGS = ("Model", "Regime", "Against", "Budget", "Final pass", "Seeds", "Regime, %", "Against, %")
 HEADINGS += ("Difference, points", "p", "Would be found from", "Verdict")
 LEGEND = (
@@ -40,6 +41,7 @@ LEGEND = (
     "p: paired by seed where both have the same seeds (same start, same batches), else Welch's t-test (marked so); "
     "behind the arrow after Holm's correction for the regimes of the model, for each budget and measure by itself. The "
     "verdict is by the corrected p, below 0.05; the interval is not corrected.",
+    f"{UNLIKE.capitalize()}: the two were validated under different noise; the table `noise` compares such regimes.",
     "Would be found from: half the interval's width, the smallest difference that it would have told from none.",
 )
 
@@ -52,9 +54,15 @@ def rows(study: Study, results: Results) -> list[dict]:
     """
     runs, found = budgets.trained(study, results), []
     for model, (first, *others) in budgets.compared(study).items():
+        unlike = budgets.unlike(study, (first, *others))
         for regime in others:
             sides = {name: runs[model, name] for name in (regime, first)}
-            head = {"model": model, "regime": regime, "against": first, "verdict": NOT_RUN}
+            head = {
+                "model": model,
+                "regime": regime,
+                "against": first,
+                "verdict": UNLIKE if regime in unlike else NOT_RUN,
+            }
             head["queries"] = max((one.queries for side in sides.values() for one in side), default=None)
             for budget in budgets.BUDGETS:
                 lacks = (budgets.lacking(study, name, side, budget) for name, side in sides.items())
@@ -100,10 +108,11 @@ def difference(own: Mapping[int, float], against: Mapping[int, float]) -> tuple[
 
 
 def _judged(rows: list[dict]) -> list[dict]:
-    """The rows with corrected p-values and verdicts. A comparison without a p-value is counted among the others."""
+    """The rows with corrected p-values and verdicts. A comparison without a p-value is counted among the others, one of
+    regimes that took different tests is not."""
     families: dict[tuple, list[dict]] = {}
     for row in rows:
-        if row["difference"] is not None:
+        if row["difference"] is not None and row["verdict"] != UNLIKE:
             families.setdefault((row["model"], row["budget"], row["measure"]), []).append(row)
     for family in families.values():
         corrected = holm([1.0 if row["p"] is None else row["p"] for row in family])
@@ -191,7 +200,7 @@ def _difference(row: Mapping[str, str], unit: str = "") -> str:
 def _cells(row: Mapping[str, str]) -> list[str]:
     seeds = row["n"] if row["seeds"] == row["seeds_against"] else f"{row['n']} and {row['n_against']}"
     test = f" ({WELCH})" if row["test"] == WELCH else ""
-    p = "" if row["p"] == "" else f"{float(row['p']):.3f} → {float(row['p_holm']):.3f}{test}"
+    p = "" if row["p_holm"] == "" else f"{float(row['p']):.3f} → {float(row['p_holm']):.3f}{test}"
     width = "" if row["half_width"] == "" else f"{float(row['half_width']):.1f}"
     passes = [number(row, key, "±", "missing") for key in ("final_pass", "against_pass")]
     place = [row["model"], row["regime"], row["against"], _budget(row), row["measure"], seeds]
