@@ -190,3 +190,22 @@ def test_a_run_that_is_refused_keeps_what_it_had(finished):
     assert done.returncode == 1
     assert {path.name: path.read_text() for path in run.iterdir()} == before
     script.write_text(kept)
+
+
+def test_regimes_on_parts_of_the_train_split(checkout):
+    made = {"world": 1, "build_sandbox": 1, "queries": 3, "parquet": 2, "base_model": 1}
+    sizes, seeds = len(study("studies/data_scale").regimes), len(study("studies/data_scale").seeds)
+    planned = checkout.planned("train", "--configfile", "config/studies/data_scale.yaml")
+    assert planned == made | {"train_subset": sizes, "train_run": sizes * seeds, "train": 1}
+
+
+def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
+    planned = checkout.planned("data", "--configfile", "config/studies/synthetic_queries.yaml")
+    assert planned == {"build_sandbox": 1, "queries": 3, "parquet": 3, "data": 1}
+
+    def avoiding(config):
+        config["study"] = "avoiding"
+        config["queries"]["avoid"] = ["data/travelplanner/queries/validation.csv"]
+
+    checkout.change_study(avoiding, to="avoiding")
+    assert checkout.planned("data", "--configfile", "config/avoiding.yaml")["download"] == 1

@@ -5,6 +5,7 @@ import json
 import random
 from types import SimpleNamespace
 
+import pyarrow.parquet as pq
 import pytest
 
 from helpers.scripted_trainer import make_player, open_store
@@ -13,11 +14,12 @@ from planner_r1.agent import episodes
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import template_hash
 from planner_r1.agent.trajectories import demonstration
+from planner_r1.errors import InputError
 from planner_r1.files import read_lines
 from planner_r1.queries import Query
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
 from planner_r1.training.episodes import read_dump, step_metrics
-from planner_r1.training.rows import prompt_template_hash, row_count, write_parquet
+from planner_r1.training.rows import prompt_template_hash, row_count, write_first_rows, write_parquet
 from planner_r1.training.verl_files import AGENT_LOOP, AGENT_LOOP_CLASS, write_tool_config
 
 CALL = '<tool_call>\n{"name":"get_cities","arguments":{"state":"%s"}}\n</tool_call>'
@@ -356,3 +358,14 @@ def test_the_rollouts_dump_gets_the_records_of_its_episodes(monkeypatch):
         instance._dump_generations([1, 2], [1, 2], [1, 2], [0, 1], {"uid": ["b", "a"]}, path)
     assert written[0][4] == {"pass": [1.0, 0.0], "end_reason": ["length", "answer"], "uid": ["b", "a"]}
     assert written[1][4] == {"uid": ["b", "a"]}
+
+
+def test_the_first_rows_of_a_smaller_set_are_those_of_a_larger_one(study, tmp_path):
+    whole = pq.read_table(study.train)
+    for size in (1, 2):
+        write_first_rows(study.train, size, tmp_path / f"{size}.parquet")
+        part = pq.read_table(tmp_path / f"{size}.parquet")
+        assert part.to_pylist() == whole.to_pylist()[:size]
+        assert prompt_template_hash(tmp_path / f"{size}.parquet") == prompt_template_hash(study.train)
+    with pytest.raises(InputError, match=f"{whole.num_rows} queries, but a regime's train_queries asks for 999"):
+        write_first_rows(study.train, 999, tmp_path / "more.parquet")
