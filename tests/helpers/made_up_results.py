@@ -185,11 +185,11 @@ def ability(study: Study, checkpoint: Checkpoint) -> float:
         return start
     run = study.run(checkpoint.model, checkpoint.regime, checkpoint.seed)
     share, weights = checkpoint.step / min(run.steps, 500), run.phases[0].weights
-    late = {"stage1": 0.25, "stage2": 0.4, "stage3": 0.5}[weights]
+    late = {"stage2": 0.4, "stage3": 0.5}.get(weights, 0.25)
     rise = (_logistic(9 * (share - late)) - _logistic(-9 * late)) / (1 - _logistic(-9 * late))
     noise = random.Random(f"{checkpoint.name} ability").gauss(0, 0.08) * min(1, 4 * share)
     luck = random.Random(f"{run.name} luck").gauss(0, 0.15)
-    end = {"stage1": -0.6, "stage2": -0.5, "stage3": -0.45}[weights] + 0.08 * len(run.phases) - (0.15 if small else 0)
+    end = {"stage2": -0.5, "stage3": -0.45}.get(weights, -0.6) + 0.08 * len(run.phases) - (0.15 if small else 0)
     value = start + rise * (end - start + luck) + 0.25 * math.log1p(max(0.0, share - 1)) + noise
     if collapses(study, run):
         value += (COLLAPSED - value) * _logistic(25 * (share - {"stage2": 0.75, "stage3": 0.45}[weights]))
