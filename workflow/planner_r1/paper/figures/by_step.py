@@ -37,13 +37,19 @@ def rows(curves: Mapping[tuple[str, str], Mapping[str, Sequence[Point]]]) -> lis
 
 
 def draw(
-    rows: Sequence[dict[str, str]], study: Study, values: Mapping[str, str], least: float = 0, most: float = math.inf
+    rows: Sequence[dict[str, str]],
+    study: Study,
+    values: Mapping[str, str],
+    least: float = 0,
+    most: float = math.inf,
+    said: Sequence[str] = (),
 ) -> plt.Figure:
     """Draw the curves: mean over seeds, and the 95% band where a step has at least two.
 
     Args:
         values: the label of each value's panels
         least, most: what no value can be below or above
+        said: further lines above the panels
     """
     models, looks = chosen.trained(study), style.looks(study.regimes)
     with plt.rc_context(style.SETTINGS):
@@ -65,7 +71,7 @@ def draw(
             axis.set_xlabel("Training step")
             style.step_axis(axis)
         style.legend_below(figure, axes.flat, columns=COLUMNS)
-        figure.suptitle(note(rows, study), fontsize=style.NOTE_SIZE, color="0.3")
+        figure.suptitle("\n".join([note(rows, study), *said]), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
 
 

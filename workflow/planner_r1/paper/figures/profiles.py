@@ -51,7 +51,9 @@ def _means(validated: Iterable[dict], value: Callable[[dict], float]) -> dict[in
 
 def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
     """Draw the curves: mean over seeds, and the 95% band where a step has at least two; both passes on one scale."""
-    figure = by_step.draw(rows, study, LABELS, least=-100, most=100)
+    strict = [regime for regime in study.regimes if study.profile(regime) != OFFICIAL]
+    said = [f"the strict profile pays in {', '.join(strict)}"] if strict else []
+    figure = by_step.draw(rows, study, LABELS, -100, 100, said)
     for first in range(0, len(figure.axes), len(LABELS)):
         passes, gap = figure.axes[first : first + 2], figure.axes[first + 2]
         model = gap.get_title(loc="left")
@@ -60,6 +62,4 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             both = [*by_step.estimates_of(own, "official"), *by_step.estimates_of(own, "strict")]
             style.percent_axis(axis, both, LABELS[key])
         gap.axhline(0, **style.LINE)
-    if strict := [regime for regime in study.regimes if study.profile(regime) != OFFICIAL]:
-        figure.suptitle(f"{figure.get_suptitle()}\nthe strict profile pays in {', '.join(strict)}")
     return figure
