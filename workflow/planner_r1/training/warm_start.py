@@ -44,8 +44,8 @@ class WarmStartSpec:
 
     A share `careless` of the demonstrations takes whatever is listed first, each kind of slip is made with probability
     `slips`, and a needless call before each look-up with `detours`. Fine-tuning ends as soon as a check finds at least
-    `target_pass` of `check_queries` held-out queries passed when sampling at temperature 1, as training will, and at the
-    latest after `max_steps`.
+    `target_pass` of `check_queries` held-out queries passed when sampling at temperature 1, as training will, and at
+    the latest after `max_steps`.
     """
 
     seed: int = 0
