@@ -37,10 +37,10 @@ rule evaluate_checkpoint:
     resources:
         mem_mb=8000,
     params:
+        **NOISE,
         work=f"{RESULTS}/work/evaluations/{{model}}/{{regime}}/seed{{seed}}/step{{step}}/{{split}}",
         backend=study.backend,
         overrides=lambda w: study.evaluation_overrides(w.regime),
-        **NOISE,
     script:
         "../scripts/evaluate_checkpoint.py"
 
@@ -61,11 +61,11 @@ rule evaluate_endpoint:
         model=one_of(model for model in study.models if study.endpoint(model)),
         split=EVALUATED,
     params:
+        **NOISE,
         work=f"{RESULTS}/work/evaluations/{{model}}/{{regime}}/seed{{seed}}/step{{step}}/{{split}}",
         endpoint=lambda w: study.endpoint(w.model),
         template=study.prompt,
         overrides=study.evaluation_overrides("base"),
-        **NOISE,
     script:
         "../scripts/evaluate_endpoint.py"
 
