@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from scipy import stats
 
 from helpers.made_up_study import metrics, study
 from helpers.made_up_validations import texts
@@ -64,10 +65,19 @@ def made(tmp_path):
     for checkpoint in made.checkpoints:
         for split in made.splits:
             write(tmp_path, checkpoint, split, SHARES[checkpoint.regime, split][checkpoint.seed])
+    for run in made.runs:
+        manifest(tmp_path, run)
     return made
 
 
-def read(module, made, folder, reads=("scores", "trajectories")):
+def manifest(folder, run, **algorithm):
+    place = folder / "runs" / run.name
+    place.mkdir(parents=True, exist_ok=True)
+    config = {"data": {"train_batch_size": 4}, "algorithm": algorithm}
+    (place / "MANIFEST.json").write_text(json.dumps({"config": config}), encoding="utf-8")
+
+
+def read(module, made, folder, reads=("scores", "trajectories", "manifests")):
     rows = module.rows(made, Results(made, folder, reads))
     (folder / "tables").mkdir(exist_ok=True)
     file = folder / "tables" / f"{module.__name__.rpartition('.')[2]}.csv"
@@ -124,6 +134,16 @@ def test_differences_are_to_the_first_regime_by_seed(made, tmp_path):
     width = 5 * math.tan(0.475 * math.pi)
     assert float(flaky["difference_low"]) == pytest.approx(20 - width, abs=1e-3)
     assert float(flaky["difference_high"]) == pytest.approx(20 + width, abs=1e-3)
+
+
+def test_seeds_of_other_batches_are_not_paired(made, tmp_path):
+    """Under dynamic sampling a seed's batches are others: Welch's t-test of 45 and 65 against 30 and 40."""
+    manifest(tmp_path, made.run("tiny", "flaky", 1), filter_groups={"enable": True})
+    row = by_place(read(noise, made, tmp_path))["flaky", "test+flaky"]
+    interval = stats.ttest_ind([45, 65], [30, 40], equal_var=False).confidence_interval(0.95)
+    assert float(row["difference"]) == 20
+    assert float(row["difference_low"]) == pytest.approx(interval.low, abs=1e-3)
+    assert float(row["difference_high"]) == pytest.approx(interval.high, abs=1e-3)
 
 
 def test_what_episodes_met(made, tmp_path):

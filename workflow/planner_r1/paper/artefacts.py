@@ -107,7 +107,14 @@ ARTEFACTS = (
     Artefact("table2", TABLE, "Table 2: out-of-domain suites", ("suites",)),
     Artefact("decoding", TABLE, "Decoding settings and limits", ("manifests",), may_read=("asked",)),
     Artefact("lengths", TABLE, "Turns and tokens of an episode", ("validations",)),
-    Artefact("noise", TABLE, "Final pass under noisy tools", ("scores", "trajectories"), made_for=_is_noisy),
+    Artefact(
+        "noise",
+        TABLE,
+        "Final pass under noisy tools",
+        ("scores", "trajectories"),
+        may_read=("manifests",),
+        made_for=_is_noisy,
+    ),
     Artefact("memory", TABLE, "Memory by share of the rollout engine", ("probes",)),
     Artefact(
         "headline",

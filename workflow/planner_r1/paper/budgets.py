@@ -60,11 +60,14 @@ class Trained:
     """A run that was validated, with its curve along each budget; without one along tokens `why` says why.
 
     queries: how many it was validated on
+    batch: how many queries each step saw, the next ones of the seed's order; None under dynamic sampling, which asks as
+        many as it takes, and where no manifest says it
     """
 
     run: Run
     queries: int
     curves: Mapping[str, Curve]
+    batch: int | None
     why: str = ""
 
 
@@ -95,8 +98,33 @@ def trained(study: Study, results: Results) -> dict[tuple[str, str], list[Traine
             why = f"no metrics of step {late}"
         if not why:
             curves[TOKENS] = Curve(tuple(tokens[step] for step in passes), tuple(passes.values()))
-        made[run.model, run.regime].append(Trained(run, len({episode.idx for episode in episodes}), curves, why))
+        queries = len({episode.idx for episode in episodes})
+        made[run.model, run.regime].append(Trained(run, queries, curves, batch(results, run), why))
     return made
+
+
+def batch(results: Results, run: Run) -> int | None:
+    """How many queries each step of a run saw; None where it differs from step to step (dynamic sampling), and where no
+    manifest says it."""
+    manifest = results.manifest(run)
+    if manifest is None or _filters(manifest["config"]).get("enable"):
+        return None
+    return manifest["config"]["data"]["train_batch_size"]
+
+
+def same_batches(study: Study, regimes: Collection[str], batches: Collection[int | None]) -> bool:
+    """Whether runs of one seed saw the same queries at each step, whichever of the regimes they are of.
+
+    Args:
+        batches: those of all their runs, see `batch`
+    """
+    alike = len(set(batches)) == len({study.train_queries(regime) for regime in regimes}) == 1
+    return alike and None not in batches
+
+
+def _filters(config: Mapping) -> Mapping:
+    """The settings of dynamic sampling."""
+    return config.get("algorithm", {}).get("filter_groups") or {}
 
 
 def tokens_after(results: Results, run: Run) -> tuple[dict[int, float], str]:
@@ -111,7 +139,7 @@ def tokens_after(results: Results, run: Run) -> tuple[dict[int, float], str]:
     if lines is None or manifest is None:
         return {}, "no metrics"
     config, after = manifest["config"], {0: 0.0}
-    batch, filters = config["data"]["train_batch_size"], config.get("algorithm", {}).get("filter_groups") or {}
+    size, filters = config["data"]["train_batch_size"], _filters(config)
     file = f"runs/{run.name}/metrics.jsonl"
     for number, line in enumerate(lines, start=1):
         if (step := line["step"]) < 1:
@@ -121,8 +149,8 @@ def tokens_after(results: Results, run: Run) -> tuple[dict[int, float], str]:
             return {}, f"no metrics of step {step - 1}"
         if ASKED not in line and filters.get("enable"):
             return {}, "dynamic sampling, of which nothing says how many queries it asked"
-        queries = _number(line, ASKED, batch, where) if ASKED in line else batch
-        after[step] = after[step - 1] + _number(line, STEP_TOKENS, 1, where) * queries / batch
+        queries = _number(line, ASKED, size, where) if ASKED in line else size
+        after[step] = after[step - 1] + _number(line, STEP_TOKENS, 1, where) * queries / size
     return after, ""
 
 

@@ -1,9 +1,10 @@
 """Regimes compared: each against the first of its model, at equal steps and at equal tokens.
 
-Two measures of a seed's curve: the final pass at the end of what the seeds of both regimes have of the budget (`end`),
-and its mean on the way there (`on the way`: the area under the curve over the budget), which varies less than one
-validation. Seeds are what varies. The same seeds on both sides start from the same weights and see the same batches, so
-that they are paired; with others it is Welch's t-test.
+Two measures of a seed's curve: its mean final pass on the way to the end of what the seeds of both regimes have of the
+budget (`on the way`: the area under the curve over the budget), and the final pass there (`end`). The first, which
+varies less than one validation, is the primary one: it alone is judged, and corrected for all comparisons of the model
+that the study plans. Seeds are what varies. The same seeds on both sides are paired where they saw the same batches;
+else it is Welch's t-test.
 """
 
 from __future__ import annotations
@@ -19,30 +20,38 @@ from planner_r1.study import Study
 
 FIELDS = (
     *("model", "regime", "against", "budget", "upto", "measure", "n", "n_against", "seeds", "seeds_against", "queries"),
-    *("final_pass", "final_pass_ci", "against_pass", "against_pass_ci", "difference", "low", "high", "half_width"),
-    *("test", "p", "p_holm", "verdict", "missing"),
+    *("final_pass", "final_pass_ci", "against_pass", "against_pass_ci", "difference", "low", "high", "found_from"),
+    *("test", "p", "comparisons", "p_holm", "verdict", "missing"),
 )
 END, MEAN = "end", "on the way"
-MEASURES = (END, MEAN)
+PRIMARY = MEAN
+MEASURES = (MEAN, END)
 PAIRED, WELCH = "paired t", "Welch"
 HIGHER, LOWER, NOT_TOLD = "higher", "lower", "not told apart"
 FEWEST = 5  # seeds
 TOO_FEW = "too few seeds for a claim"
 NOT_RUN = "not run"
+SECONDARY = "secondary"
+NO_VARIATION = "no variation over seeds"
 UNLIKE = "not the same test"
 HEADINGS = ("Model", "Regime", "Against", "Budget", "Final pass", "Seeds", "Regime, %", "Against, %")
 HEADINGS += ("Difference, points", "p", "Would be found from", "Verdict")
 LEGEND = (
-    f"Percent and points; ± and in brackets: the 95% interval over seeds. {END.capitalize()}: the final pass where the "
-    f"budget ends; {MEAN}: its mean from the first validation until there.",
+    f"Percent and points; ± and in brackets: the 95% interval over seeds, not corrected. {MEAN.capitalize()}, the "
+    f"primary measure: the mean final pass from the first validation to where the budget ends; {END}: the final pass "
+    "there.",
     "Tokens: prompts and responses of the episodes trained on, and as many for each query that dynamic sampling asked "
-    "in vain, as if its episodes were as long as those kept. Between two validations a seed's curve is taken for "
-    "straight; nothing is read beyond them.",
-    "p: paired by seed where both have the same seeds (same start, same batches), else Welch's t-test (marked so); "
-    "behind the arrow after Holm's correction for the regimes of the model, for each budget and measure by itself. The "
-    "verdict is by the corrected p, below 0.05; the interval is not corrected.",
+    "in vain, as if its episodes were as long as those kept: dropped groups may differ in length, and they cost no "
+    "update. Between two validations a seed's curve is taken for straight; nothing is read beyond them.",
+    "p: paired by seed where both have the same seeds and saw the same batches (as many training queries, no dynamic "
+    "sampling), else Welch's t-test (marked so); none where the seeds do not vary. Verdicts are of the primary measure "
+    "alone, by its p behind the arrow, below 0.05: after Holm's correction for all regimes of the model at both "
+    f"budgets, those not yet run among them. {SECONDARY.capitalize()}: p is not corrected, and nothing is claimed.",
+    f"{NO_VARIATION.capitalize()}: the difference is the same in all seeds, or each side's seeds are all alike, which "
+    "says nothing of how others would come out: neither interval nor p.",
     f"{UNLIKE.capitalize()}: the two were validated under different noise; the table `noise` compares such regimes.",
-    "Would be found from: half the interval's width, the smallest difference that it would have told from none.",
+    "Would be found from: the smallest difference that the strictest step of Holm's correction would have told from "
+    "none, with seeds that vary as these do.",
 )
 
 
@@ -55,6 +64,7 @@ def rows(study: Study, results: Results) -> list[dict]:
     runs, found = budgets.trained(study, results), []
     for model, (first, *others) in budgets.compared(study).items():
         unlike = budgets.unlike(study, (first, *others))
+        family = sum(regime not in unlike for regime in others) * len(budgets.BUDGETS)
         for regime in others:
             sides = {name: runs[model, name] for name in (regime, first)}
             head = {
@@ -63,18 +73,34 @@ def rows(study: Study, results: Results) -> list[dict]:
                 "against": first,
                 "verdict": UNLIKE if regime in unlike else NOT_RUN,
             }
-            head["queries"] = max((one.queries for side in sides.values() for one in side), default=None)
+            every = [one for side in sides.values() for one in side]
+            head["queries"] = max((one.queries for one in every), default=None)
+            paired = budgets.same_batches(study, sides, [one.batch for one in every])
             for budget in budgets.BUDGETS:
                 lacks = (budgets.lacking(study, name, side, budget) for name, side in sides.items())
                 said = (f"{name}, {lack}" for name, of in zip(sides, lacks, strict=True) for lack in of)
                 place = dict.fromkeys(FIELDS) | head | {"budget": budget, "missing": "; ".join(said)}
-                curves = [budgets.along(budget, side) for side in sides.values()]
-                found += [place | {"measure": measure} | _compared(*curves, measure) for measure in MEASURES]
+                own, against = (budgets.along(budget, side) for side in sides.values())
+                for measure in MEASURES:
+                    judged = family if measure == PRIMARY and regime not in unlike else None
+                    row = place | {"measure": measure, "comparisons": judged}
+                    found.append(row | _compared(own, against, measure, paired, judged))
     return _judged(found)
 
 
-def _compared(own: Mapping[int, budgets.Curve], against: Mapping[int, budgets.Curve], measure: str) -> dict:
-    """The numbers of a row, from the curves of either side by seed."""
+def _compared(
+    own: Mapping[int, budgets.Curve],
+    against: Mapping[int, budgets.Curve],
+    measure: str,
+    paired: bool,
+    comparisons: int | None,
+) -> dict:
+    """The numbers of a row, from the curves of either side by seed.
+
+    Args:
+        paired: whether one seed saw the same batches on both sides
+        comparisons: in the row's family; None where it is not judged
+    """
     seeds = {"seeds": " ".join(map(str, own)), "seeds_against": " ".join(map(str, against))}
     cells = {"n": len(own), "n_against": len(against)} | seeds
     common = budgets.stretch([*own.values(), *against.values()])
@@ -89,36 +115,52 @@ def _compared(own: Mapping[int, budgets.Curve], against: Mapping[int, budgets.Cu
     cells |= {"upto": rounded(last), "final_pass": rounded(ours.mean), "final_pass_ci": rounded(ours.half_width)}
     cells |= {"against_pass": rounded(theirs.mean), "against_pass_ci": rounded(theirs.half_width)}
     cells["difference"] = rounded(ours.mean - theirs.mean)
-    found, test = difference(values, others)
+    found, test = difference(values, others, paired)
     if found is None:
         return cells
-    width = None if found.p is None else (found.high - found.low) / 2  # without variation none is known
-    cells |= {"low": rounded(found.low), "high": rounded(found.high), "half_width": rounded(width)}
-    return cells | {"test": test, "p": found.p}
+    cells["test"] = test
+    if found.p is None:
+        return cells  # nothing varies, so that no interval is known
+    cells |= {"low": rounded(found.low), "high": rounded(found.high), "p": found.p}
+    if comparisons is not None:
+        strictest, _ = difference(values, others, paired, 1 - (1 - LEVEL) / comparisons)
+        cells["found_from"] = rounded((strictest.high - strictest.low) / 2)
+    return cells
 
 
-def difference(own: Mapping[int, float], against: Mapping[int, float]) -> tuple[Difference | None, str]:
-    """The mean of a regime's seeds less that of another's, and by which test; None where either side has one seed."""
+def difference(
+    own: Mapping[int, float], against: Mapping[int, float], paired: bool, level: float = LEVEL
+) -> tuple[Difference | None, str]:
+    """The mean of a regime's seeds less that of another's, and by which test; None where either side has one seed.
+
+    Args:
+        paired: whether one seed saw the same batches on both sides
+    """
     if len(own) < 2 or len(against) < 2:
         return None, ""
-    if own.keys() == against.keys():
+    if paired and own.keys() == against.keys():
         # equal differences are not told apart by their rounding
-        return paired_t([round(own[seed] - against[seed], 9) for seed in own]), PAIRED
-    return welch(*(Summary.over([round(value, 9) for value in side.values()]) for side in (own, against))), WELCH
+        return paired_t([round(own[seed] - against[seed], 9) for seed in own], level), PAIRED
+    sides = (Summary.over([round(value, 9) for value in side.values()]) for side in (own, against))
+    return welch(*sides, level=level), WELCH
 
 
 def _judged(rows: list[dict]) -> list[dict]:
-    """The rows with corrected p-values and verdicts. A comparison without a p-value is counted among the others, one of
-    regimes that took different tests is not."""
-    families: dict[tuple, list[dict]] = {}
+    """The rows with corrected p-values and verdicts. A comparison that has no p-value, or has not been run, counts
+    among the others of its model, so that an unfinished study is corrected as the whole one is; one of regimes that
+    took different tests does not."""
+    families: dict[str, list[dict]] = {}
     for row in rows:
-        if row["difference"] is not None and row["verdict"] != UNLIKE:
-            families.setdefault((row["model"], row["budget"], row["measure"]), []).append(row)
+        if row["comparisons"] is not None:
+            families.setdefault(row["model"], []).append(row)
+        elif row["difference"] is not None and row["verdict"] != UNLIKE:
+            row["verdict"] = SECONDARY
     for family in families.values():
         corrected = holm([1.0 if row["p"] is None else row["p"] for row in family])
         for row, p in zip(family, corrected, strict=True):
             row["p_holm"] = None if row["p"] is None else p
-            row["verdict"] = verdict(row["difference"], row["p_holm"], min(row["n"], row["n_against"]))
+            if row["difference"] is not None:
+                row["verdict"] = verdict(row["difference"], row["p_holm"], min(row["n"], row["n_against"]))
     return rows
 
 
@@ -126,7 +168,9 @@ def verdict(difference: float, p: float | None, seeds: int) -> str:
     """What may be said of a difference, by its corrected p-value and the seeds of the side with fewer."""
     if seeds < FEWEST:
         return TOO_FEW
-    if p is None or p >= 1 - LEVEL:
+    if p is None:
+        return NO_VARIATION
+    if p >= 1 - LEVEL:
         return NOT_TOLD
     return HIGHER if difference > 0 else LOWER
 
@@ -174,9 +218,10 @@ def _span(numbers: Sequence[int]) -> str:
 
 
 def sentences(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """A sentence a model and regime: its differences and what may be said of them."""
+    """A sentence a model and regime: its differences and what may be said of them, the primary measure first."""
     for (model, regime, against), own in groupby(rows, key=lambda row: (row["model"], row["regime"], row["against"])):
-        parts = [f"{'at ' + _budget(row) if row['measure'] == END else MEAN} {_said(row)}" for row in own]
+        ordered = sorted(own, key=lambda row: MEASURES.index(row["measure"]))
+        parts = [f"{'at' if row['measure'] == END else f'{MEAN} to'} {_budget(row)} {_said(row)}" for row in ordered]
         yield f"{model}, {regime} against {against}: {'; '.join(parts)}."
 
 
@@ -200,11 +245,12 @@ def _difference(row: Mapping[str, str], unit: str = "") -> str:
 def _cells(row: Mapping[str, str]) -> list[str]:
     seeds = row["n"] if row["seeds"] == row["seeds_against"] else f"{row['n']} and {row['n_against']}"
     test = f" ({WELCH})" if row["test"] == WELCH else ""
-    p = "" if row["p_holm"] == "" else f"{float(row['p']):.3f} → {float(row['p_holm']):.3f}{test}"
-    width = "" if row["half_width"] == "" else f"{float(row['half_width']):.1f}"
+    p = "" if row["p"] == "" or row["verdict"] == UNLIKE else f"{float(row['p']):.3f}"
+    corrected = "" if row["p_holm"] == "" else f" → {float(row['p_holm']):.3f}"
+    found_from = "" if row["found_from"] == "" else f"{float(row['found_from']):.1f}"
     passes = [number(row, key, "±", "missing") for key in ("final_pass", "against_pass")]
     place = [row["model"], row["regime"], row["against"], _budget(row), row["measure"], seeds]
-    return [*place, *passes, _difference(row), p, width, row["verdict"]]
+    return [*place, *passes, _difference(row), p and f"{p}{corrected}{test}", found_from, row["verdict"]]
 
 
 def _missing(rows: Sequence[Mapping[str, str]]) -> list[str]:

@@ -2,7 +2,7 @@
 
 Three comparisons: over seeds (mean and Student's interval); with the clean evaluation of the same checkpoints, query by
 query (the mean over seeds of a query's change, resampled over queries); and with the model's first regime on the same
-evaluation, seed by seed.
+evaluation, seed by seed where the seeds of both saw the same batches.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 
+from planner_r1.paper import budgets
 from planner_r1.paper.effects import paired
 from planner_r1.paper.render import bar, number, rounded, tex, tex_table
 from planner_r1.paper.results import Results
@@ -28,8 +29,9 @@ HEADINGS += ("Less the first regime", "Met a failure", "Lost rows")
 LEGEND = (
     "Percent and points. Final pass: mean ± half-width of the 95% t-interval over n seeds (none for n = 1). Change by "
     "noise: less the same checkpoints' clean evaluation, with the 95% interval of a bootstrap over queries. Less the "
-    "first regime: of the same evaluation, paired by seed, with the 95% interval of a t-test, uncorrected for several "
-    "regimes.",
+    "first regime: of the same evaluation and the seeds of both, with the 95% interval of a t-test, paired by seed "
+    "where these saw the same batches (as many training queries, no dynamic sampling), else Welch's; uncorrected for "
+    "several regimes.",
     "Met a failure, lost rows: share of the episodes in which a service failed a sound call, or left out rows.",
 )
 
@@ -63,7 +65,9 @@ def _of_model(study: Study, results: Results, model: str, names: Sequence[str]) 
             estimate = t_interval([fmean(of_seed.values()) for of_seed in own.values()])
             row |= {"final_pass": rounded(estimate.mean), "final_pass_ci": rounded(estimate.half_width)}
             row |= _change(own, passes[regime, names[0]]) if name != names[0] else {}
-            row |= _difference(own, passes[first, name], first) if regime not in (BASE_REGIME, first) else {}
+            if regime not in (BASE_REGIME, first):
+                alike = _same_batches(study, results, model, (regime, first))
+                row |= _difference(own, passes[first, name], first, alike)
             row |= _met(study, results, model, regime, name)
             absent = [seed for seed in study.seeds_of(regime) if seed not in own]
             row["missing"] = "; ".join(f"seed {seed} without scores" for seed in absent)
@@ -105,14 +109,20 @@ def _change(noisy: Passes, clean: Passes) -> dict:
     return cells | {"queries": change.n}
 
 
-def _difference(own: Passes, first: Passes, name: str) -> dict:
+def _same_batches(study: Study, results: Results, model: str, regimes: Sequence[str]) -> bool:
+    runs = [study.run(model, regime, seed) for regime in regimes for seed in study.seeds_of(regime)]
+    found = [budgets.batch(results, run) for run in runs if results.manifest(run) is not None]
+    return budgets.same_batches(study, regimes, found)
+
+
+def _difference(own: Passes, first: Passes, name: str, same_batches: bool) -> dict:
     """The cells of a regime less the first one, over the seeds of both."""
     seeds = [seed for seed in own if seed in first]
     of_seeds = [{seed: fmean(side[seed].values()) for seed in seeds} for side in (own, first)]
     cells = {"against": name}
     if seeds:
         cells["difference"] = rounded(fmean(of_seeds[0][seed] - of_seeds[1][seed] for seed in seeds))
-    found, _ = difference(*of_seeds)
+    found, _ = difference(*of_seeds, same_batches)
     if found is not None and found.p is not None:  # of equal differences no interval is known
         cells |= {"difference_low": rounded(found.low), "difference_high": rounded(found.high)}
     return cells
