@@ -1,6 +1,7 @@
 """What is read of a study's results: whole files, lines one by one, what is absent, and what is broken."""
 
 import json
+import math
 import re
 
 import pytest
@@ -115,3 +116,33 @@ def test_of_metrics_only_what_is_asked_for_is_kept(tmp_path):
     path.parent.mkdir(parents=True)
     path.write_text('{"step": 0, "b": 1}\n{"step": 1, "a": 2, "b": 3}\n')
     assert Results(MADE, tmp_path, ("metrics",)).metrics(RUN, ["a"]) == [{"step": 0}, {"step": 1, "a": 2}]
+
+
+def lines(rows):
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sub_rewards": {"schema": 1.0, "pass": math.nan}}, "'sub_rewards.pass' should be a finite number, found nan"),
+        ({"sub_rewards": {"schema": math.inf}}, "'sub_rewards.schema' should be a finite number, found inf"),
+        ({"passed": math.nan}, "'passed' should be a finite number, found nan"),
+        ({"tokens": {"generated": -math.inf}}, "'tokens.generated' should be a finite number, found -inf"),
+        ({"idx": 2, "step": 0}, "query 2 at step 0 stands already in line 2"),
+    ],
+)
+def test_a_validation_that_cannot_be_counted_names_file_and_line(tmp_path, change, said):
+    rows = [
+        {"idx": idx, "step": step, "passed": False, "sub_rewards": {"schema": 1.0, "pass": 0.0}}
+        for step in (0, 40)
+        for idx in (1, 2, 3)
+    ]
+    rows[4] |= change  # the fifth line
+    results = written(tmp_path, lines(rows))
+    expected = f"{tmp_path / validations_file(RUN)}, line 5: {said}; delete it and run its rule again"
+    with pytest.raises(InputError) as raised:
+        results.validations(RUN)
+    assert str(raised.value) == expected
+    rows[4] |= {"idx": 2, "step": 40, "passed": True, "sub_rewards": {"schema": 0.0}, "tokens": {"generated": 7}}
+    assert written(tmp_path, lines(rows)).validations(RUN) == rows

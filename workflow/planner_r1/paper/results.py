@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +110,16 @@ class Results:
         return self._stream("trajectories", f"{evaluation_folder(checkpoint, split)}/trajectories.jsonl", queries)
 
     def validations(self, run: Run) -> list[dict] | None:
-        """The scored episodes of a run's validations (see scoring.score_validations)."""
-        return self._lines("validations", validations_file(run))
+        """The scored episodes of a run's validations (see scoring.score_validations).
+
+        Raises:
+            InputError: a number that they are judged by is not finite, or an episode stands there twice.
+        """
+        file = validations_file(run)
+        rows = self._lines("validations", file)
+        for number, fault in _faults(rows or ()):
+            raise InputError(f"{self.folder / file}, line {number}: {fault}; {mending(self.folder, file)}")
+        return rows
 
     def episodes(self, run: Run) -> Iterator[dict] | None:
         """The episodes of a run's validations with all that was said, one after the other."""
@@ -194,6 +203,23 @@ class Results:
             return None
         rows = objects(path, mending(self.folder, file), queries)
         return rows if queries is None else (row for row in rows if row["idx"] in queries)
+
+
+def _faults(rows: Sequence[dict]) -> Iterator[tuple[int, str]]:
+    """What no validation can hold, with the number of its line. A mean would be no number of it, or count an episode
+    twice. What is absent or of another type whoever reads it comes upon (see forms)."""
+    first: dict[tuple, int] = {}
+    for number, row in enumerate(rows, start=1):
+        values = {key: row[key] for key in ("passed", "passed_strict", "turns") if key in row}
+        for key in ("sub_rewards", "tokens"):
+            within = row.get(key)
+            values |= {f"{key}.{part}": value for part, value in within.items()} if isinstance(within, dict) else {}
+        for key, value in values.items():
+            if isinstance(value, float) and not math.isfinite(value):
+                yield number, f"'{key}' should be a finite number, found {value}"
+        place = row.get("step"), row.get("idx")
+        if all(isinstance(part, int) for part in place) and (earlier := first.setdefault(place, number)) != number:
+            yield number, f"query {place[1]} at step {place[0]} stands already in line {earlier}"
 
 
 def mending(folder: Path, file: str) -> str:
