@@ -53,6 +53,20 @@ def test_what_is_missing_is_said(tmp_path):
     assert "thick: stage1" in said and "dynamic sampling" in said
 
 
+def test_a_seed_that_ends_early_is_said_with_its_step(tmp_path):
+    made = study(models=ONE, seeds=[0, 1, 2])
+    for run in made.runs:
+        ends = {0: 0.0, 10: 0.5} if run.name == "tiny/stage3/seed2" else straight(1.0)
+        write_run(tmp_path, run, ends, steps_of(100))
+    rows = rows_of(made, tmp_path)
+    assert {float(own(rows, "stage3", "steps")[-1]["spent"]), float(own(rows, "stage1", "steps")[-1]["spent"])} == {
+        10,
+        40,
+    }
+    said = equal_budgets.draw(rows, made).get_suptitle()
+    assert "missing: tiny/stage3, only until step 10, where seed 2 ends" in said and "stage1, only" not in said
+
+
 def test_seven_regimes_are_told_apart_and_keep_off_each_other(tmp_path):
     regimes = {f"r{i}": PHASES for i in range(7)}
     made = study(models=ONE, seeds=[0, 1], regimes=regimes)

@@ -70,6 +70,18 @@ def test_what_is_missing_is_said(drawn, tmp_path):
     assert "no data" in texts(train_sizes.draw([], made))
 
 
+def test_all_seeds_of_a_size_are_read_at_the_same_step(drawn, tmp_path):
+    made, _ = drawn
+    ended = [episode(step, idx, passed=step == 20 and idx < 3) for step in (0, 20) for idx in range(10)]
+    write(tmp_path, made.run("tiny", "few", 0), ended)
+    longer = [episode(step, idx, passed=step == 20 and idx < 5) for step in (0, 20, 40) for idx in range(10)]
+    write(tmp_path, made.run("tiny", "few", 1), longer)
+    rows = read_rows(made, tmp_path)
+    assert (rows[0]["regime"], rows[0]["step"], rows[0]["n"], rows[0]["passes"]) == ("few", "20", "2", "30.0 50.0")
+    said = train_sizes.draw(rows, made).get_suptitle().replace("\n", " ")
+    assert "that all seeds of a regime have: step 40, of tiny/few step 20" in said and "missing" not in said
+
+
 def test_only_studies_of_several_sizes_have_it():
     names = {known.name for known in artefacts_of(study(models=ONE, regimes=REGIMES))}
     assert {"train_sizes", "lengths", "lengths_over_steps", "success_by_length"} <= names

@@ -10,7 +10,7 @@ from helpers.made_up_study import study
 from helpers.made_up_validations import episode, rows_of, texts, write
 from planner_r1.errors import InputError
 from planner_r1.paper.artefacts import artefact
-from planner_r1.paper.figures import lengths_over_steps, style
+from planner_r1.paper.figures import lengths_over_steps, style, success_by_length
 from planner_r1.paper.make import draft
 from planner_r1.paper.results import validations_file
 from planner_r1.paper.tables import lengths
@@ -20,6 +20,7 @@ SEVEN = {
     name: [{"weights": "stage1", "steps": 40}]
     for name in ("grpo", "dr_grpo", "rloo", "reinforce_plus_plus_baseline", "gspo", "dapo", "planpo")
 }
+NEITHER = "seed 1 without a success at either end; seed 0 without a failure at either end"
 T1 = math.tan(0.475 * math.pi)  # Student's t at 97.5% of one degree of freedom
 
 
@@ -67,16 +68,34 @@ def test_the_table_of_hand_made_episodes(made, tmp_path):
             half_width if half_width is None else pytest.approx(half_width, abs=1e-4),
         ), (row["at"], key)
     assert (first["missing"], last["missing"], change["missing"]) == (
-        *("seed 1 without a success", "seed 0 without a failure", ""),
+        *("seed 1 without a success", "seed 0 without a failure", NEITHER),
     )
+    used = {
+        row["at"]: (row["success_tokens_n"], row["failure_tokens_n"], row["turns_n"]) for row in (first, last, change)
+    }
+    assert used == {"first": ("1", "2", "2"), "last": ("2", "1", "2"), "change": ("1", "1", "2")}
 
 
-def test_a_change_is_of_the_seeds_that_have_both_ends(made, tmp_path):
-    write(tmp_path, made.runs[1], validated(0, (2, 100, False)))
+@pytest.mark.parametrize("longer", [0, 1])
+def test_the_last_validation_is_the_last_that_all_seeds_have(made, tmp_path, longer):
+    """Whichever seed runs on to step 60: both are read at step 40, and which one ends there is said."""
+    rows = [json.loads(line) for line in (tmp_path / validations_file(made.runs[longer])).read_text().splitlines()]
+    write(tmp_path, made.runs[longer], rows + validated(60, (9, 900, False)))
     first, last, change = rows_of(lengths, made, tmp_path)
-    assert (first["n"], last["n"], change["n"]) == ("2", "1", "1")
-    assert numbers(change, "tokens") == (-30, None)
-    assert last["missing"] == "seed 1 not validated; seed 0 without a failure"
+    assert (first["n"], last["n"], change["n"], last["step"]) == ("2", "2", "2", "40")
+    assert numbers(last, "tokens")[0] == 100
+    assert last["missing"] == f"seed 0 without a failure; only until step 40, where seed {1 - longer} ends"
+    [*_, row] = rows_of(success_by_length, made, tmp_path)
+    assert (row["step"], row["seeds"]) == ("40", "0 1")
+    said = texts(success_by_length.draw(rows_of(success_by_length, made, tmp_path), made))
+    assert "last validation that all seeds of a regime have: step 40" in said and "missing" not in said
+
+
+def test_a_seed_that_never_trained_leaves_the_first_validation_alone(made, tmp_path):
+    write(tmp_path, made.runs[1], validated(0, (2, 100, False)))
+    [row] = rows_of(lengths, made, tmp_path)
+    assert (row["at"], row["step"], row["n"]) == ("first", "0", "2")
+    assert row["missing"] == "seed 1 without a success; only until step 0, where seed 1 ends"
 
 
 def test_one_validation_is_one_row_and_none_says_so(made, tmp_path):
@@ -100,7 +119,7 @@ def test_episodes_without_a_turn_have_no_tokens_a_turn(made, tmp_path):
 def test_changes_have_their_sign_on_paper(made, tmp_path):
     rows = rows_of(lengths, made, tmp_path)
     shown = lengths.markdown(rows, "Title")
-    assert "| tiny | r | change |  | 2 | +0.00 ± 0.00 | -50.0 ± 254.1 | -80.0 |" in shown
+    assert "| tiny | r | change |  | 2 | +0.00 ± 0.00 | -50.0 ± 254.1 | -80.0 (n = 1) |" in shown
     assert "- tiny, r, first: seed 1 without a success" in shown
     assert r"-50.0 $\pm$ 254.1" in lengths.latex(rows, "Title")
 

@@ -207,6 +207,17 @@ def test_the_page_reads_well_on_its_own(tmp_path):
     )
 
 
+def test_seeds_that_end_early_are_said_with_their_step(tmp_path):
+    write_all(FIVE, tmp_path, ENDS, {"stage1": 100, "stage3": 100})
+    for seed in (1, 3):
+        write_run(tmp_path, FIVE.run("tiny", "stage3", seed), {0: 0.0, 10: 0.5}, steps_of(100))
+    rows = rows_of(FIVE, tmp_path)
+    assert {row["upto"] for row in rows} == {"10", "1000.0"}
+    assert {row["missing"] for row in rows} == {"stage3, only until step 10, where seeds 1, 3 end"}
+    page = differences.markdown(rows, "T")
+    assert "- missing: tiny/stage3, only until step 10, where seeds 1, 3 end (equal steps and tokens)" in page
+
+
 def test_one_seed_makes_no_claim(tmp_path):
     made = study(models=ONE, seeds=[0])
     write_all(made, tmp_path, ENDS, {"stage1": 100, "stage3": 200})

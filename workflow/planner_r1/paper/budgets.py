@@ -18,7 +18,7 @@ import numpy as np
 
 from planner_r1.errors import InputError
 from planner_r1.paper.compute import TOKENS as STEP_TOKENS
-from planner_r1.paper.curves import mean_by_step, validations
+from planner_r1.paper.curves import cut, mean_by_step, validations
 from planner_r1.paper.results import Results, mending
 from planner_r1.study import Run, Study
 
@@ -176,7 +176,8 @@ def along(budget: str, runs: Iterable[Trained]) -> dict[int, Curve]:
 
 
 def lacking(study: Study, regime: str, runs: Sequence[Trained], budget: str) -> list[str]:
-    """The seeds of a regime that have no curve along a budget, such as `seeds 0, 3: no metrics`."""
+    """The seeds of a regime that have no curve along a budget, such as `seeds 0, 3: no metrics`, and those whose curve
+    ends before the others' (see `curves.cut`)."""
     of_seed = {one.run.seed: one for one in runs}
     lack: dict[str, list[int]] = {}
     for seed in study.seeds_of(regime):
@@ -184,4 +185,6 @@ def lacking(study: Study, regime: str, runs: Sequence[Trained], budget: str) -> 
             lack.setdefault("no validations", []).append(seed)
         elif budget not in of_seed[seed].curves:
             lack.setdefault(of_seed[seed].why, []).append(seed)
-    return [f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}: {why}" for why, seeds in lack.items()]
+    said = [f"seed{'s' * (len(seeds) > 1)} {', '.join(map(str, seeds))}: {why}" for why, seeds in lack.items()]
+    short = cut({one.run.seed: int(one.curves[STEPS].spent[-1]) for one in runs if budget in one.curves})
+    return [*said, short] if short else said

@@ -50,6 +50,16 @@ def shown_seeds(rows: Iterable[Mapping[str, str]]) -> set[int]:
     return {int(seed) for row in rows for seed in row["seeds"].split()}
 
 
+def last_validation(rows: Iterable[Mapping[str, str]]) -> str:
+    """At which step the rows of a CSV are, where each model and regime has one: the latest, and which differ."""
+    steps = {(row["model"], row["regime"]): int(row["step"]) for row in rows}
+    if not steps:
+        return "last validation"
+    latest = max(steps.values())
+    others = [f", of {model}/{regime} step {step}" for (model, regime), step in steps.items() if step != latest]
+    return f"last validation that all seeds of a regime have: step {latest}{''.join(others)}"
+
+
 def heading(study: Study) -> str:
     """The world and the regimes that are shown."""
     of_model = {model: shown_regime(study, model) for model in trained(study)}

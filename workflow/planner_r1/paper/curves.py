@@ -59,6 +59,23 @@ def over_seeds(by_seed: Mapping[int, Mapping[int, float]]) -> list[Point]:
     return points
 
 
+def cut(last: Mapping[int, int]) -> str:
+    """Which seeds end before the others, such as `only until step 10, where seed 3 ends`; empty where none does.
+
+    Args:
+        last: the last step that each seed was validated at
+    """
+    least = min(last.values(), default=0)
+    seeds = [seed for seed, step in last.items() if step == least]
+    if len(seeds) == len(last):
+        return ""
+    return f"only until step {least}, where seed{'s' * (len(seeds) > 1)} {_listed(seeds)} end{'s' * (len(seeds) == 1)}"
+
+
+def _listed(seeds: Iterable[int]) -> str:
+    return ", ".join(map(str, sorted(seeds)))
+
+
 def by_model_and_regime(runs: Iterable[tuple[Run, Sequence[Validation]]]) -> dict[tuple[str, str], list]:
     """Runs with their episodes, gathered by (model, regime) in the order they come."""
     gathered = defaultdict(list)

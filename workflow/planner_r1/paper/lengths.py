@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from planner_r1.paper.curves import cut
 from planner_r1.paper.results import Results
 from planner_r1.study import Run, Study
 
@@ -42,9 +43,14 @@ def _by_step(results: Results, run: Run) -> Steps:
 
 
 def ends(seeds: dict[int, Steps]) -> tuple[int, int] | None:
-    """The first and the last step that any seed was validated at; None where none was."""
-    every = {step for steps in seeds.values() for step in steps}
-    return (min(every), max(every)) if every else None
+    """The first and the last step that all seeds with validations were validated at; None where there is none."""
+    common = set.intersection(*map(set, seeds.values())) if seeds else set()
+    return (min(common), max(common)) if common else None
+
+
+def cut_short(seeds: dict[int, Steps]) -> str:
+    """Which seeds end before the others (see `curves.cut`)."""
+    return cut({seed: max(steps) for seed, steps in seeds.items()})
 
 
 def at_step(seeds: dict[int, Steps], step: int | None) -> dict[int, list[Length]]:

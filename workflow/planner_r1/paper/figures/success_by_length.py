@@ -5,6 +5,7 @@ The bins are common to all regimes of a model, so that episodes of the same leng
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
@@ -30,6 +31,7 @@ LENGTHS = {"turns": "Turns", "tokens": "Written tokens"}
 PANEL, COUNTS = 1.7, 0.75  # inches, the heights of a panel of shares and of the counts below it
 SPREAD = 0.7  # of the distance of two bins, over which the regimes stand beside each other
 COLUMNS = 3  # of the legend
+NOTE_WIDTH = 125  # characters
 
 Bin = tuple[int, int]  # the least and the greatest length in it
 
@@ -38,7 +40,8 @@ def rows(study: Study, results: Results) -> list[dict]:
     """A row a model, regime, kind of length and bin from `low` to `high`, both within: the episodes of all seeds, and
     the percent of them that pass, with its interval over queries (see `clustered_share`).
 
-    The episodes are those of the last step that a regime was validated at. A bin without any has no share.
+    The episodes are those of the last step that all seeds of a regime were validated at. A bin without any has no
+    share.
     """
     at_last, found = _at_last(study, results), []
     for model in dict.fromkeys(model for model, _ in at_last):
@@ -164,6 +167,7 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
         there[row["model"], row["regime"]] |= chosen.shown_seeds([row])
     counts = sorted({len(seeds) for seeds in there.values() if seeds}) or [0]
     span = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
-    lines = [f"{study.world_label}; last validation, {span} seed{'' if counts == [1] else 's together'}"]
+    lines = [f"{study.world_label}; {span} seed{'' if counts == [1] else 's together'}"]
+    lines.append(textwrap.fill(chosen.last_validation(rows), NOTE_WIDTH))
     lines.append("95% intervals over queries, for these runs")
     return "\n".join(lines + chosen.missing(study, there))

@@ -5,6 +5,7 @@ For studies whose regimes differ in `train_queries`, and in nothing else that th
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -21,11 +22,12 @@ from planner_r1.study import Study
 
 FIELDS = ("model", "regime", "queries", "step", "n", "seeds", "passes", "final_pass", "final_pass_ci")
 HEIGHT = 2.6  # inches
+NOTE_WIDTH = 58  # characters
 
 
 def rows(study: Study, results: Results) -> list[dict]:
     """A row a model and regime, by the number of queries: the final pass (percent) of each seed at the last step that
-    the regime was validated at, apart by blanks as `passes` are, and their mean."""
+    all seeds of the regime were validated at, apart by blanks as `passes` are, and their mean."""
     found, whole = [], _whole_split(results)
     for (model, regime), groups in lengths(study, results).items():
         if (last := ends(groups)) is None:
@@ -92,5 +94,6 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     there = {(m, r): set() for m in chosen.trained(study) for r in study.regimes_of(m)}
     for row in rows:
         there[row["model"], row["regime"]] |= chosen.shown_seeds([row])
-    lines = [f"{study.world_label}; {style.seeds([int(row['n']) for row in rows])}"]
+    lines = [study.world_label, style.seeds([int(row["n"]) for row in rows])]
+    lines.append(textwrap.fill(chosen.last_validation(rows), NOTE_WIDTH))
     return "\n".join(lines + chosen.missing(study, there))

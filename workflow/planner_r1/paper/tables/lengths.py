@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from planner_r1.paper.lengths import MEASURES, Steps, at_step, ends, lengths
+from planner_r1.paper.lengths import MEASURES, Steps, at_step, cut_short, ends, lengths
 from planner_r1.paper.render import bar, number, rounded, tex, tex_table
 from planner_r1.paper.results import Results
 from planner_r1.paper.statistics import t_interval
@@ -16,7 +16,7 @@ from planner_r1.study import Study
 FIRST, LAST, CHANGE = "first", "last", "change"
 FIELDS = (
     *("model", "regime", "at", "step", "n"),
-    *(field for key in MEASURES for field in (key, f"{key}_ci")),
+    *(field for key in MEASURES for field in (key, f"{key}_ci", f"{key}_n")),
     "missing",
 )
 # Heading and decimals of each measure.
@@ -30,19 +30,21 @@ COLUMNS = {
 }
 HEADINGS = ("Model", "Regime", "Validation", "Step", "n", *(heading for heading, _ in COLUMNS.values()))
 LEGEND = (
-    "Means of an episode, ± half-width of the 95% t-interval over n seeds (none for n = 1). Tokens: those that the",
-    "model wrote. Change: from the first validation to the last, paired by seed. Successes and failures are not of the",
-    "same queries.",
+    "Means of an episode, ± half-width of the 95% t-interval over n seeds (none for n = 1; behind a number that fewer",
+    "seeds have it says how many). First and last: the validations that all seeds of the regime have. Tokens: those",
+    "that the model wrote. Change: from the first validation to the last, paired by seed. Successes and failures are",
+    "not of the same queries.",
 )
 
 Values = dict[int, dict[str, float | None]]  # measures by seed
 
 
 def rows(study: Study, results: Results) -> list[dict]:
-    """Three rows a model and regime (first and last validation, change); one where there are fewer validations.
+    """Three rows a model and regime (first and last validation that all its seeds have, change); one where there are
+    fewer validations.
 
-    `n`: seeds that were validated there, of a change at both. A measure that one of them lacks is the mean over the
-    others, and `missing` says so.
+    `n`: seeds that were validated there. A measure that one of them lacks is the mean over the others, whose number is
+    `<measure>_n`, and `missing` says so; it says as well where a seed ends before the others.
     """
     return [
         {"model": model, "regime": regime, **row}
@@ -53,12 +55,15 @@ def rows(study: Study, results: Results) -> list[dict]:
 
 def _group(seeds: dict[int, Steps], asked: Sequence[int]) -> list[dict]:
     first, last = ends(seeds) or (None, None)
-    start, end = measured(seeds, first), measured(seeds, last)
-    rows = [_row(FIRST, first, start, _missing(start, asked))]
+    start, end, short = measured(seeds, first), measured(seeds, last), cut_short(seeds)
     if first == last:
-        return rows
-    both = {seed: _less(end[seed], start[seed]) for seed in start if seed in end}
-    return [*rows, _row(LAST, last, end, _missing(end, asked)), _row(CHANGE, None, both)]
+        return [_row(FIRST, first, start, asked, short)]
+    change = {seed: _less(end[seed], start[seed]) for seed in start}
+    return [
+        _row(FIRST, first, start, asked),
+        _row(LAST, last, end, asked, short),
+        _row(CHANGE, None, change, asked, when=" at either end"),
+    ]
 
 
 def measured(seeds: dict[int, Steps], step: int | None) -> Values:
@@ -73,19 +78,20 @@ def _less(end: Mapping[str, float | None], start: Mapping[str, float | None]) ->
     return {key: None if None in (end[key], start[key]) else end[key] - start[key] for key in MEASURES}
 
 
-def _row(at: str, step: int | None, values: Values, missing: str = "") -> dict:
+def _row(at: str, step: int | None, values: Values, asked: Sequence[int], short: str = "", when: str = "") -> dict:
+    missing = "; ".join(filter(None, (_missing(values, asked, when), short)))
     row = {"at": at, "step": step, "n": len(values), "missing": missing}
     for key in MEASURES:
         estimate = t_interval([of_seed[key] for of_seed in values.values() if of_seed[key] is not None])
-        row |= {key: rounded(estimate.mean), f"{key}_ci": rounded(estimate.half_width)}
+        row |= {key: rounded(estimate.mean), f"{key}_ci": rounded(estimate.half_width), f"{key}_n": estimate.n}
     return row
 
 
-def _missing(values: Values, asked: Sequence[int]) -> str:
+def _missing(values: Values, asked: Sequence[int], when: str) -> str:
     """The seeds that were not validated, and those that had nothing but failures or nothing but successes."""
     lack = {"not validated": [seed for seed in asked if seed not in values]}
     for key, what in (("success_tokens", "without a success"), ("failure_tokens", "without a failure")):
-        lack[what] = [seed for seed, of_seed in values.items() if of_seed[key] is None]
+        lack[f"{what}{when}"] = [seed for seed, of_seed in values.items() if of_seed[key] is None]
     return "; ".join(f"seed {', '.join(map(str, of))} {what}" for what, of in lack.items() if of)
 
 
@@ -113,8 +119,13 @@ def latex(rows: Sequence[dict[str, str]], title: str) -> str:
 
 def _texts(row: dict[str, str]) -> list[str]:
     sign = "+" if row["at"] == CHANGE else ""
-    numbers = [number(row, key, "±", "", digits, sign) for key, (_, digits) in COLUMNS.items()]
+    numbers = [number(row, key, "±", "", digits, sign) + _of_fewer(row, key) for key, (_, digits) in COLUMNS.items()]
     return [row["model"], row["regime"], row["at"], row["step"], row["n"], *numbers]
+
+
+def _of_fewer(row: dict[str, str], key: str) -> str:
+    """How many seeds a mean is of, where these are not all of the row."""
+    return "" if row[f"{key}_n"] in ("0", row["n"]) else f" (n = {row[f'{key}_n']})"
 
 
 def _tex(text: str) -> str:
