@@ -208,6 +208,32 @@ def test_refusals_name_the_key_in_one_line(sections, message):
     assert "\n" not in str(refused.value)
 
 
+PHASE = {"weights": "stage1", "steps": 1}
+NAN, INFINITY = float("nan"), float("inf")
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"noise": {"flaky": {"failures": NAN}}}, "noise.flaky.failures: not a finite number (nan)"),
+        ({"noise": {"flaky": {"latency": INFINITY}}}, "noise.flaky.latency: not a finite number (inf)"),
+        ({"noise": {"flaky": {"latency": 3601}}}, "noise.flaky.latency: 3601 is greater than the maximum of 3600"),
+        ({"regimes": {"s": [{"weights": [1, 1, NAN, 1, 1], "steps": 1}]}}, "regimes.s[0].weights[2]: not a finite"),
+        ({"queries": {"source": "synthetic", "levels": {"easy": INFINITY}}}, "queries.levels.easy: not a finite"),
+        ({"models": {"a": {"warm_start": {"learning_rate": NAN}}}}, "models.a.warm_start.learning_rate: not a"),
+        (
+            {"regimes": {"s": {"phases": [PHASE], "algorithm": {"name": "planpo", "reward": NAN}}}},
+            "regimes.s.algorithm",
+        ),
+        ({"training": {"overrides": {"a.betas": [0.9, -INFINITY]}}}, "training.overrides.a.betas[1]: not a finite"),
+    ],
+)
+def test_numbers_are_finite_wherever_they_stand(sections, message):
+    with pytest.raises(InputError) as refused:
+        Study.from_config(changed(**sections))
+    assert str(refused.value).startswith(message)
+
+
 def test_all_keys_that_the_schema_refuses_are_named_by_path():
     config = changed(training={"save_evry": 1, "back": "cpu"}, regimes={"s": [{"steps": 0}], "t": [{}]})
     del config["queries"]

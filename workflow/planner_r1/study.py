@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection
+import math
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 from difflib import get_close_matches
@@ -119,6 +120,8 @@ class Study:
                 schema refuses all, a line each.
         """
         config = _plain(config)
+        if infinite := list(_not_finite(config)):
+            raise InputError(_listed([f"{_dotted(path)}: not a finite number ({value})" for path, value in infinite]))
         schema = load_schema()
         errors = sorted(Draft202012Validator(schema).iter_errors(config), key=lambda e: [str(p) for p in e.path])
         if errors:
@@ -648,6 +651,18 @@ def _plain(value):
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
     return value.isoformat() if isinstance(value, date) else value
+
+
+def _not_finite(value, path: tuple = ()) -> Iterator[tuple[tuple, float]]:
+    """Path and value of each float that is no number: YAML reads `.nan` and `.inf`, and no bound refuses the first."""
+    if isinstance(value, dict):
+        for key, v in value.items():
+            yield from _not_finite(v, (*path, key))
+    elif isinstance(value, list):
+        for i, v in enumerate(value):
+            yield from _not_finite(v, (*path, i))
+    elif isinstance(value, float) and not math.isfinite(value):
+        yield path, value
 
 
 def _filled(value, schema: dict):
