@@ -234,6 +234,43 @@ def test_numbers_are_finite_wherever_they_stand(sections, message):
     assert str(refused.value).startswith(message)
 
 
+def test_names_are_of_64_characters_at_most():
+    assert Study.from_config(changed(noise={"n" * 64: {}})).config["noise"]
+    with pytest.raises(InputError, match=r"noise\.n{65}: not allowed as a name here .*64 at most"):
+        Study.from_config(changed(noise={"n" * 65: {}}))
+
+
+def test_noise_needs_something_that_is_evaluated():
+    noise = {"noise": {"flaky": {"failures": 0.1}}}  # a name that nothing uses is fine
+    Study.from_config(changed(**noise, evaluation={"splits": []}))
+    with pytest.raises(InputError, match=r"^evaluation\.noise: nothing is evaluated, evaluation\.splits is empty$"):
+        Study.from_config(changed(**noise, evaluation={"splits": [], "noise": ["flaky"]}))
+
+
+@pytest.mark.parametrize("source", ["files", "synthetic"])
+def test_what_is_trained_on_is_no_other_split(source):
+    def study(evaluated, **files):
+        queries = {"source": source} | files
+        return Study.from_config(changed(queries=queries, evaluation={"splits": evaluated}))
+
+    with pytest.raises(InputError, match=r"^queries\.validation: \./t\.csv is queries\.train as well; .* no results$"):
+        study([], train="t.csv", validation="./t.csv")
+    with pytest.raises(InputError, match=r"^queries\.test: t\.csv is queries\.train as well"):
+        study(["test"], train="t.csv", validation="v.csv", test="t.csv")
+    study(["train", "validation", "test"], train="t.csv", validation="v.csv", test="v.csv")
+
+
+def test_long_trips_need_a_second_state():
+    def study(days, **world):
+        queries = {"source": "synthetic", "days": days}
+        return Study.from_config(changed(queries=queries, sandbox={"source": "synthetic", "world": world}))
+
+    with pytest.raises(InputError, match=r"^queries\.days\[1\]: trips of 7 days .* second \(sandbox\.world\.states\)$"):
+        study([3, 7])
+    study([3, 7], states=2)
+    Study.from_config(changed(**DRAWN_IN_FILES | {"queries": {"source": "synthetic", "days": [5]}}))
+
+
 def test_all_keys_that_the_schema_refuses_are_named_by_path():
     config = changed(training={"save_evry": 1, "back": "cpu"}, regimes={"s": [{"steps": 0}], "t": [{}]})
     del config["queries"]

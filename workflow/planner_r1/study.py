@@ -525,6 +525,8 @@ class Study:
                     raise InputError(f"queries.{split}: missing; source 'files' needs the file of this split")
         elif not any(self.query_spec["levels"].values()):
             raise InputError("queries.levels: all weights are 0; give at least one level a positive weight")
+        self._check_days()
+        self._check_train_file()
         for model in self.models:
             self._check_model(model)
             self._check_key_variable(f"models.{model}.endpoint", self.endpoint(model) or {})
@@ -532,10 +534,33 @@ class Study:
             self._check_regime(regime)
         for i, name in enumerate(self.config["evaluation"]["noise"]):
             self._check_noise(f"evaluation.noise[{i}]", name)
+        if self.config["evaluation"]["noise"] and not self.clean_splits:
+            raise InputError("evaluation.noise: nothing is evaluated, evaluation.splits is empty")
         if self.config.get("memory") and self.regimes:
             raise InputError(f"memory: a study of memory has no regimes, but this one has '{self.regimes[0]}'")
         self._check_checkpoints()
         self._check_suites()
+
+    def _check_days(self) -> None:
+        """In a made-up world a trip of more than 3 days starts in another state than the one it goes to."""
+        if self.world is None or self.query_spec is None or self.world["states"] > 1:
+            return
+        for i, days in enumerate(self.query_spec["days"]):
+            if days > 3:
+                raise InputError(
+                    f"queries.days[{i}]: trips of {days} days go to another state, but the world has one; give it a "
+                    "second (sandbox.world.states)"
+                )
+
+    def _check_train_file(self) -> None:
+        train = self.query_file("train")
+        for split in ("validation", *(split for split in self.clean_splits if split != "train")):
+            file = self.query_file(split)
+            if train and file and Path(file) == Path(train):
+                raise InputError(
+                    f"queries.{split}: {file} is queries.train as well; results on queries that were trained on are no "
+                    "results"
+                )
 
     def _check_model(self, model: str) -> None:
         kinds = [key for key in ("warm_start", "path", "endpoint") if self.config["models"][model].get(key)]
@@ -721,7 +746,8 @@ def _explain_value(error) -> str:
     if error.validator == "enum":
         return f"{path}: expected one of {', '.join(map(str, error.validator_value))}, found {error.instance!r}"
     if "propertyNames" in error.absolute_schema_path:
-        return f"{path}.{error.instance}: not allowed as a name here (small letters, digits, '.', '_', '-'; not 'base')"
+        allowed = "small letters, digits, '.', '_', '-', 64 at most; not 'base'"
+        return f"{path}.{error.instance}: not allowed as a name here ({allowed})"
     return f"{path}: {error.message}"
 
 
