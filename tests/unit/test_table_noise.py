@@ -39,7 +39,7 @@ SHARES = {
 
 def write(folder, checkpoint, split, share):
     place = folder / evaluation_folder(checkpoint, split)
-    place.mkdir(parents=True)
+    place.mkdir(parents=True, exist_ok=True)
     passed = [idx < share * QUERIES / 100 for idx in range(QUERIES)]
     verdict = [{"final_pass": one, "reasons": {}} for one in passed]
     write_lines(place / "scores.jsonl", ({"idx": i, "official": v, "strict": v} for i, v in enumerate(verdict)))
@@ -170,6 +170,34 @@ def test_what_is_missing_is_said(made, tmp_path):
     assert float(by_place(rows)["flaky", "test+flaky"]["change"]) == -5
     drawn = read(noise_effect, made, tmp_path, ("table:noise",))
     assert "missing: tiny/flaky, test+flaky: seed 1 without scores" in texts(noise_effect.draw(drawn, made))
+
+
+def test_the_seeds_of_a_change_and_of_a_difference_are_said_where_they_are_not_n(made, tmp_path):
+    """Of the first regime under noise one seed is left, of the other's clean evaluation the other one."""
+    for place, split in (
+        (Checkpoint("tiny", "clean", 0, 40), "test+flaky"),
+        (Checkpoint("tiny", "flaky", 1, 40), "test"),
+    ):
+        (tmp_path / evaluation_folder(place, split) / "scores.jsonl").unlink()
+    rows = by_place(read(noise, made, tmp_path))
+    row = rows["flaky", "test+flaky"]
+    assert (row["n"], row["change_n"], row["difference_n"]) == ("2", "1", "1")
+    assert (float(row["change"]), float(row["difference"])) == (45 - 50, 65 - 40)
+    assert rows["clean", "test+flaky"]["change_n"] == rows["clean", "test+flaky"]["n"] == "1"
+    shown = noise.markdown([*rows.values()], "T")
+    assert "), n = 1 | +25.0, n = 1 |" in shown and shown.count("n = 1 |") == 2
+
+
+def test_a_change_of_nothing_says_what_its_interval_is(made, tmp_path):
+    """No query of 40 changed: with 95% confidence fewer than 3 in 40 would, (1 - 3 / 40) ** 40 being about 0.05."""
+    for split in made.splits:
+        for file in (tmp_path / evaluation_folder(Checkpoint("tiny", "base", 0, 0), split)).iterdir():
+            file.unlink()
+        write(tmp_path, Checkpoint("tiny", "base", 0, 0), split, 10)
+    rows = read(noise, made, tmp_path)
+    shown = noise.markdown(rows, "T")
+    assert "| +0.0 (-7.5 to +7.5) |" in shown and "rule of three" in shown
+    assert pytest.approx(0.05, abs=0.01) == (1 - 0.075) ** 40
 
 
 def test_the_figure_shows_the_table(made, tmp_path):

@@ -20,8 +20,9 @@ from planner_r1.study import BASE_REGIME, UNDER, Checkpoint, Study
 
 FIELDS = (
     *("model", "regime", "trained_under", "split", "evaluated_under", "step", "n", "final_pass", "final_pass_ci"),
-    *("queries", "change", "change_low", "change_high"),
-    *("against", "difference", "difference_low", "difference_high", "met_failure", "met_dropped_rows", "missing"),
+    *("queries", "change", "change_low", "change_high", "change_n"),
+    *("against", "difference", "difference_low", "difference_high", "difference_n"),
+    *("met_failure", "met_dropped_rows", "missing"),
 )
 NONE = "none"  # sound tools
 HEADINGS = ("Model", "Regime", "Trained under", "Evaluated on", "Step", "n", "Final pass", "Change by noise")
@@ -31,7 +32,8 @@ LEGEND = (
     "noise: less the same checkpoints' clean evaluation, with the 95% interval of a bootstrap over queries. Less the "
     "first regime: of the same evaluation and the seeds of both, with the 95% interval of a t-test, paired by seed "
     "where these saw the same batches (as many training queries, no dynamic sampling), else Welch's; uncorrected for "
-    "several regimes.",
+    "several regimes. Either is over the seeds that both sides have, whose number stands behind it where it is not n. "
+    "A change of 0 in all queries has the interval of the rule of three: up to 3 of so many queries may yet change.",
     "Met a failure, lost rows: share of the episodes in which a service failed a sound call, or left out rows.",
 )
 
@@ -106,7 +108,7 @@ def _change(noisy: Passes, clean: Passes) -> dict:
     if change is None:
         return {}
     cells = {"change": rounded(change.value), "change_low": rounded(change.low), "change_high": rounded(change.high)}
-    return cells | {"queries": change.n}
+    return cells | {"queries": change.n, "change_n": len(both)}
 
 
 def _same_batches(study: Study, results: Results, model: str, regimes: Sequence[str]) -> bool:
@@ -119,7 +121,7 @@ def _difference(own: Passes, first: Passes, name: str, same_batches: bool) -> di
     """The cells of a regime less the first one, over the seeds of both."""
     seeds = [seed for seed in own if seed in first]
     of_seeds = [{seed: fmean(side[seed].values()) for seed in seeds} for side in (own, first)]
-    cells = {"against": name}
+    cells = {"against": name, "difference_n": len(seeds)}
     if seeds:
         cells["difference"] = rounded(fmean(of_seeds[0][seed] - of_seeds[1][seed] for seed in seeds))
     found, _ = difference(*of_seeds, same_batches)
@@ -173,11 +175,13 @@ def _cells(row: Mapping[str, str]) -> list[str]:
 
 
 def _signed(row: Mapping[str, str], key: str) -> str:
-    """`-3.1 (-8.2 to +2.0)`, without an interval where there is none."""
+    """`-3.1 (-8.2 to +2.0)`, without an interval where there is none; with `, n = 2` where it is not of all seeds of
+    the row."""
     if row[key] == "":
         return ""
-    low, high = row[f"{key}_low"], row[f"{key}_high"]
-    return f"{float(row[key]):+.1f}" + ("" if low == "" else f" ({float(low):+.1f} to {float(high):+.1f})")
+    low, high, n = row[f"{key}_low"], row[f"{key}_high"], row[f"{key}_n"]
+    interval = "" if low == "" else f" ({float(low):+.1f} to {float(high):+.1f})"
+    return f"{float(row[key]):+.1f}{interval}" + ("" if n == row["n"] else f", n = {n}")
 
 
 def _tex(text: str) -> str:
