@@ -15,6 +15,7 @@ from planner_r1.paper.artefacts import (
     artefacts_of,
     files_of,
 )
+from planner_r1.queries import load_queries
 from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
 
 min_version("9.27")

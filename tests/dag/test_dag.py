@@ -1,9 +1,11 @@
 """What Snakemake would run: by study, by target, and after an edit."""
 
+import json
 import re
 import shutil
 
 import pytest
+import yaml
 
 from helpers.checkout import REPOSITORY, artefacts
 from planner_r1.paper.artefacts import FIGURE, TABLE, artefacts_of
@@ -200,8 +202,23 @@ def test_regimes_on_parts_of_the_train_split(checkout):
 
 
 def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
-    planned = checkout.planned("data", "--configfile", "config/studies/synthetic_queries.yaml")
+    def avoiding_files(config):
+        config |= yaml.safe_load((REPOSITORY / "config/studies/synthetic_queries.yaml").read_text())
+        config["queries"]["avoid"] = [str(avoided)]
+
+    avoided = checkout.folder / "avoided.jsonl"
+    query = {"org": "A", "dest": "B", "days": 3, "date": ["2022-03-01"] * 3, "query": "Plan a trip."}
+    avoided.write_text(json.dumps(query))
+    checkout.change_study(avoiding_files, to="avoiding")
+    planned = checkout.planned("data", "--configfile", "config/avoiding.yaml")
     assert planned == {"build_sandbox": 1, "queries": 3, "parquet": 3, "data": 1}
+    # what has been drawn is no reason to ignore a file that is gone
+    for written, complaint in (("{}", "query 1: key 'date' is missing"), (None, "no such file of queries")):
+        avoided.write_text(written) if written else avoided.unlink()
+        done = checkout.snakemake("-n", "data", "--configfile", "config/avoiding.yaml")
+        assert done.returncode != 0
+        assert re.search(rf"^queries\.avoid\[0\]: {re.escape(str(avoided))}.* {complaint}", done.stderr, re.MULTILINE)
+        assert "Traceback" not in done.stderr
 
     def avoiding(config):
         config["study"] = "avoiding"

@@ -47,6 +47,18 @@ def database_files(wildcards):
     return present(*(f"{study.database}/{name}" for name in DATABASE_FILES))
 
 
+def avoided_files():
+    """The files whose questions no drawn query may ask. Unlike the user's other files these are looked at while the
+    study is planned: one that is not there would be avoided in vain, and no rule would ever say so."""
+    for i, file in enumerate(study.avoided_queries):
+        if os.path.exists(file) or not fetched(file):
+            try:
+                load_queries(file)
+            except InputError as error:
+                sys.exit(f"queries.avoid[{i}]: {error}")
+    return present(*study.avoided_queries)
+
+
 def query_sources(wildcards):
     """The split's file; or the store it is drawn from, and the splits and files whose questions may not come again."""
     file = study.query_file(wildcards.split)
@@ -56,7 +68,7 @@ def query_sources(wildcards):
     return {
         "store": STORE,
         "avoid": [f"<results>/data/{split}.jsonl" for split in before],
-        "files": present(*study.avoided_queries),
+        "files": avoided_files(),
     }
 
 
