@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binomtest, t
 
 from helpers.made_up_study import study
 from helpers.made_up_validations import episode, rows_of, texts, write
@@ -92,19 +92,44 @@ def shown(tmp_path):
 
 
 def test_shares_and_their_intervals_by_hand(tmp_path):
-    """Both seeds pass the same 15 of 20 queries, so their 40 episodes tell as much as 20 independent ones."""
+    """Both seeds pass the same 15 of 20 queries: the ends p solve (0.75 - p)^2 = t^2 p (1 - p) / 19, as in Student's
+    test of 20 values, with the variance that p would have."""
     _, rows = shown(tmp_path)
     of = {(row["regime"], row["length"], row["low"]): row for row in rows}
     row = of["short", "turns", "4"]
-    interval = binomtest(15, 20).proportion_ci(method="wilson")
+    t2 = t.ppf(0.975, 19) ** 2 / 19
+    ends = np.roots([1 + t2, -(1.5 + t2), 0.75**2])
     assert (row["episodes"], row["queries"], row["seeds"], float(row["success"])) == ("40", "20", "0 1", 75)
     assert [float(row["success_low"]), float(row["success_high"])] == pytest.approx(
-        [100 * interval.low, 100 * interval.high], abs=1e-3
+        [100 * min(ends), 100 * max(ends)], abs=1e-3
     )
     none = binomtest(0, 20).proportion_ci(method="wilson")
     assert float(of["long", "turns", "4"]["success"]) == 0
     assert float(of["long", "turns", "4"]["success_high"]) == pytest.approx(100 * none.high, abs=1e-3)
     assert [row["low"] for row in rows if (row["regime"], row["length"]) == ("long", "tokens")] == ["40", "60"]
+
+
+def test_a_bin_of_few_queries_has_a_share_without_interval(tmp_path):
+    """Of eight queries there is one, of seven, though of as many episodes as one likes, there is none."""
+    made = study(models=ONE, seeds=[0, 1, 2, 3], regimes={"r": [{"weights": "stage1", "steps": 40}]})
+    turns = [4] * 8 + [6] * 7
+    for run in made.runs:
+        write(tmp_path, run, [episode(40, i, turns=n, tokens=n, passed=i % 2 > 0) for i, n in enumerate(turns)])
+    rows = {(row["length"], row["low"]): row for row in rows_of(success_by_length, made, tmp_path)}
+    eight, seven = rows["turns", "4"], rows["turns", "6"]
+    assert (eight["queries"], seven["queries"], float(eight["success"])) == ("8", "7", 50)
+    assert float(eight["success_low"]) < 50 < float(eight["success_high"])
+    assert (seven["success_low"], seven["success_high"]) == ("", "") and 0 < float(seven["success"]) < 100
+    figure = success_by_length.draw([*rows.values()], made)
+    said = texts(figure)
+    assert "none of bins with fewer than 8 queries" in said and "as far as lengths do not tie" in said
+    [container] = figure.axes[0].containers
+    assert container.lines[0].get_linestyle() == "None" and container.lines[0].get_ydata()[0] == 50
+    [bars] = container.lines[2]
+    drawn = [path.vertices for path in bars.get_paths() if np.isfinite(path.vertices).all()]
+    assert len(drawn) == 1 and drawn[0][:, 1] == pytest.approx(
+        [float(eight[f"success_{end}"]) for end in ("low", "high")]
+    )
 
 
 def test_a_length_that_a_regime_never_has_is_not_drawn_for_it(tmp_path):

@@ -25,6 +25,7 @@ FIELDS = (
     *("model", "regime", "step", "seeds", "length", "low", "high"),
     *("episodes", "queries", "success", "success_low", "success_high"),
 )
+FEWEST = 8  # queries with episodes in a bin; of fewer no interval holds what it should
 RARE = 0.05  # of a model's episodes; fewer at an end of the turns are one bin
 BINS = 5  # of tokens
 LENGTHS = {"turns": "Turns", "tokens": "Written tokens"}
@@ -38,7 +39,7 @@ Bin = tuple[int, int]  # the least and the greatest length in it
 
 def rows(study: Study, results: Results) -> list[dict]:
     """A row a model, regime, kind of length and bin from `low` to `high`, both within: the episodes of all seeds, and
-    the percent of them that pass, with its interval over queries (see `clustered_share`).
+    the percent of them that pass, with its interval over queries (see `clustered_share`) where these are not too few.
 
     The episodes are those of the last step that all seeds of a regime were validated at. A bin without any has no
     share.
@@ -96,6 +97,8 @@ def _binned(episodes: Sequence[Length], length: str, bins: Sequence[Bin]) -> Ite
                 by_query[episode.idx].append(episode.passed)
         trials = [len(of_query) for of_query in by_query.values()]
         share = clustered_share([sum(of_query) for of_query in by_query.values()], trials) if trials else [None] * 3
+        if len(trials) < FEWEST:
+            share = (share[0], None, None)
         percent = (None if value is None else rounded(100 * value) for value in share)
         row = {"length": length, "low": low, "high": high, "episodes": sum(trials), "queries": len(trials)}
         yield row | dict(zip(("success", "success_low", "success_high"), percent, strict=True))
@@ -135,10 +138,12 @@ def _panel(shares: plt.Axes, counts: plt.Axes, rows: Sequence[dict[str, str]], l
         x = np.arange(len(own)) + beside
         there = [place for place, row in enumerate(own) if row["success"]]
         share, low, high = (
-            np.array([float(own[place][key]) for place in there]) for key in ("success", "success_low", "success_high")
+            np.array([float(own[place][key] or "nan") for place in there])
+            for key in ("success", "success_low", "success_high")
         )
         reach = np.stack([share - low, high - share]).clip(0)  # the CSV's numbers are rounded
-        look = looks[regime] | {"linewidth": 0.8, "elinewidth": 1.0, "markersize": 3, "clip_on": False}
+        # markers alone: a line would join bins of few episodes to others
+        look = looks[regime] | {"linestyle": "none", "elinewidth": 1.0, "markersize": 3, "clip_on": False}
         shares.errorbar(x[there], share, reach, label=regime, **look)
         parts = [100 * int(row["episodes"]) / total for row in own]
         counts.bar(x, parts, 0.9 * width, color=looks[regime]["color"])
@@ -169,5 +174,6 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     span = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     lines = [f"{study.world_label}; {span} seed{'' if counts == [1] else 's together'}"]
     lines.append(textwrap.fill(chosen.last_validation(rows), NOTE_WIDTH))
-    lines.append("95% intervals over queries, for these runs")
+    lines.append(f"95% intervals over queries, for these runs; none of bins with fewer than {FEWEST} queries")
+    lines.append(f"bins of tokens: {BINS} of as many of a model's episodes each, as far as lengths do not tie")
     return "\n".join(lines + chosen.missing(study, there))
