@@ -67,18 +67,21 @@ def test_a_seed_that_ends_early_is_said_with_its_step(tmp_path):
     assert "missing: tiny/stage3, only until step 10, where seed 2 ends" in said and "stage1, only" not in said
 
 
-def test_seven_regimes_are_told_apart_and_keep_off_each_other(tmp_path):
-    regimes = {f"r{i}": PHASES for i in range(7)}
+@pytest.mark.parametrize("n", [7, 10])
+def test_many_regimes_are_told_apart_and_keep_off_each_other(tmp_path, n):
+    regimes = {f"r{i}": PHASES for i in range(n)}
     made = study(models=ONE, seeds=[0, 1], regimes=regimes)
     for place, run in enumerate(made.runs):
         write_run(tmp_path, run, straight(0.3 + 0.05 * (place % 4)), steps_of(100))
     figure = equal_budgets.draw(rows_of(made, tmp_path), made)
     curves = [line for line in figure.axes[0].get_lines() if line.get_label() in {*regimes, "r0 (compared with)"}]
     looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in curves}
-    assert len(curves) == len(looks) == 7 and len({colour for colour, *_ in looks}) == 7
+    assert len(curves) == len(looks) == n and len({colour for colour, *_ in looks}) == 7
+    assert len({marker for *_, marker in looks}) == len({look[::2] for look in looks}) == n
+    assert [tick for tick in figure.axes[0].get_xticks()] == [0, 20, 40]  # what was validated
     bars = [container for container in figure.axes[0].containers]
     ends = [float(bar[0].get_xdata()[0]) for bar in bars]
-    assert len(ends) == len(set(ends)) == 7 and min(ends) > 40  # beside the curves
+    assert len(ends) == len(set(ends)) == n and min(ends) > 40  # beside the curves
     assert not any(patch.get_alpha() == style.BAND for patch in figure.axes[0].collections)
     figure.canvas.draw()
     texts = [t for t in figure.findobj(lambda a: hasattr(a, "get_fontsize")) if t.get_text()]

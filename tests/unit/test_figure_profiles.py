@@ -74,6 +74,27 @@ def test_the_regime_that_the_strict_profile_pays_in_is_named(tmp_path):
     assert "profile" not in profiles.draw([], study()).get_suptitle()
 
 
+def test_many_regimes_have_intervals_beside_their_ends_in_place_of_bands(tmp_path):
+    made = study(regimes={f"r{i}": [{"weights": "stage1", "steps": 40}] for i in range(4)})
+    figure = profiles.draw(read_rows(made, tmp_path), made)
+    gap = figure.axes[2]
+    bars = [bar[2][0].get_segments()[0] for bar in gap.containers]
+    assert len({x for x, _ in (bar[0] for bar in bars)}) == 4 and all(x > 40 for x, _ in (bar[0] for bar in bars))
+    ends = 30 - half_width((0, 20, 70)), 30 + half_width((0, 20, 70))
+    assert [bar[:, 1] for bar in bars] == [pytest.approx([max(ends[0], -100), min(ends[1], 100)])] * 4
+    assert not any(patch.get_alpha() == style.BAND for axis in figure.axes for patch in axis.collections)
+    assert "right of the curves" in figure.get_suptitle() and "right" not in profiles.draw([], study()).get_suptitle()
+
+
+def test_a_gap_of_nothing_is_not_drawn_large(tmp_path, monkeypatch):
+    monkeypatch.setitem(STRICT, 40, OFFICIAL[40])
+    made = study()
+    figure = profiles.draw(read_rows(made, tmp_path), made)
+    low, high = figure.axes[2].get_ylim()
+    assert low <= -5 and high >= 5
+    assert [list(axis.get_xticks()) for axis in figure.axes[3:]] == [[0, 40]] * 3  # what was validated
+
+
 def test_text_is_readable_and_lies_on_the_page(tmp_path):
     figure = profiles.draw(read_rows(study(), tmp_path), study())
     figure.canvas.draw()

@@ -62,6 +62,17 @@ def test_the_curve_and_the_seeds(drawn):
     assert [label.get_text() for label in axis.get_xticklabels()] == ["8", "32", "100"]
 
 
+def test_a_curve_is_broken_where_a_size_is_missing(drawn, tmp_path):
+    made, _ = drawn
+    for seed in (0, 1):
+        write(tmp_path, made.run("tiny", "some", seed), [])
+    [axis] = train_sizes.draw(read_rows(made, tmp_path), made).axes
+    curve = axis.lines[0]
+    assert list(curve.get_xdata()) == [8, 32, 100] and list(curve.get_ydata()) == pytest.approx(
+        [20, math.nan, 70], nan_ok=True
+    )
+
+
 def test_what_is_missing_is_said(drawn, tmp_path):
     made, _ = drawn
     write(tmp_path, made.run("tiny", "few", 1), [])

@@ -159,7 +159,12 @@ def test_seven_regimes_are_told_apart_and_text_lies_on_the_page(tmp_path):
     figure = lengths_over_steps.draw(rows_of(lengths_over_steps, made, tmp_path), made)
     said = texts(figure)
     assert "missing: tiny/grpo, seed 0" in said and "2 to 3 seeds" in said and "Written tokens an episode" in said
-    assert len({(line.get_color(), line.get_marker()) for line in figure.axes[0].lines}) == 7
+    curves = [line for line in figure.axes[0].lines if line.get_label() in SEVEN]
+    assert len(curves) == len({(line.get_color(), line.get_marker()) for line in curves}) == 7
+    # no bands, but intervals beside the ends
+    assert "right of the curves" in said and len(figure.axes[0].containers) == 7
+    assert all(bar[0].get_xdata()[0] > 40 for bar in figure.axes[0].containers)
+    assert not any(patch.get_alpha() == style.BAND for axis in figure.axes for patch in axis.collections)
     legend = figure.legends[0].get_window_extent()
     assert figure.get_figwidth() <= style.PAGE and legend.x0 >= 0 and legend.x1 <= figure.bbox.x1
     assert not any(legend.overlaps(axis.get_tightbbox()) for axis in figure.axes)

@@ -216,6 +216,19 @@ def test_the_figure_shows_the_table(made, tmp_path):
     assert "no data" in texts(noise_effect.draw([], made))
 
 
+@pytest.mark.parametrize("longer", ["", "_on_twice_as_many_queries_as_before"])
+def test_the_legend_lies_on_the_page(made, tmp_path, longer):
+    table = [row | {"regime": row["regime"].replace("flaky", f"flaky{longer}")} for row in read(noise, made, tmp_path)]
+    phases = {"phases": PHASES, "noise": "flaky"}
+    named = study(**KEYS | {"regimes": {"clean": PHASES, f"flaky{longer}": phases}})
+    figure = noise_effect.draw([{key: row[key] for key in noise_effect.FIELDS} for row in table], named)
+    figure.canvas.draw()
+    legend = figure.legends[0].get_window_extent()
+    assert len(figure.legends) == 1 and len(figure.legends[0].get_texts()) == 3
+    assert legend.x0 >= 0 and legend.x1 <= figure.bbox.x1 and legend.y0 >= 0
+    assert not any(legend.overlaps(axis.get_tightbbox()) for axis in figure.axes)
+
+
 def test_only_studies_with_noise_in_evaluations_have_them(made):
     names = {"noise", "noise_effect"}
     assert names <= {one.name for one in artefacts_of(made)}

@@ -44,7 +44,8 @@ def draw(
     most: float = math.inf,
     said: Sequence[str] = (),
 ) -> plt.Figure:
-    """Draw the curves: mean over seeds, and the 95% band where a step has at least two.
+    """Draw the curves: mean over seeds, and the 95% band where a step has at least two; of many regimes
+    intervals beside the ends alone.
 
     Args:
         values: the label of each value's panels
@@ -59,17 +60,19 @@ def draw(
         for model, line in zip(models, axes, strict=False):
             own = [row for row in rows if row["model"] == model]
             for axis, (key, label) in zip(line, values.items(), strict=True):
-                for regime, look in looks.items():
+                drawn = {}
+                for regime in study.regimes_of(model):
                     of_regime = [row for row in own if row["regime"] == regime]
                     steps, estimates = [int(row["step"]) for row in of_regime], estimates_of(of_regime, key)
-                    style.curve(axis, steps, estimates, regime, look, least, most)
+                    drawn[regime] = steps, estimates, looks[regime]
+                style.curves(axis, drawn, least, most)
                 if not own:
                     panels.say(axis)
                 axis.set_title(model, loc="left")
                 axis.set_ylabel(label)
         for axis in axes[-1]:
             axis.set_xlabel("Training step")
-            style.step_axis(axis)
+            style.step_ticks(axis, (int(row["step"]) for row in rows))
         style.legend_below(figure, axes.flat, columns=COLUMNS)
         figure.suptitle("\n".join([note(rows, study), *said]), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
@@ -86,5 +89,7 @@ def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     there = {(m, r): set() for m in chosen.trained(study) for r in study.regimes_of(m)}
     for row in rows:
         there[row["model"], row["regime"]] |= chosen.shown_seeds([row])
-    lines = [f"{study.world_label}; {style.seeds([int(row['n']) for row in rows])}"]
+    many = max((len(study.regimes_of(model)) for model in study.models), default=0) > style.BANDS
+    shown = style.BESIDE_SHOWN if many else style.BAND_SHOWN
+    lines = [f"{study.world_label}; {style.seeds([int(row['n']) for row in rows], shown)}"]
     return "\n".join(lines + chosen.missing(study, there))

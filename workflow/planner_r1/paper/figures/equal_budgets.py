@@ -22,8 +22,6 @@ from planner_r1.study import Study
 
 FIELDS = ("model", "regime", "against", "budget", "spent", "n", "seeds", "final_pass", "final_pass_ci", "missing")
 POINTS = 40  # along tokens, up to where the regime that used most ends
-BANDS = 3  # regimes of a panel whose bands can be told apart
-BESIDE = 0.018  # of a panel's width, from one interval beside its right end to the next
 THICK = 2.6  # points, the line of what the others are compared with
 PANEL = 2.0  # inches, the height of a panel
 NOTE_WIDTH = 125  # characters
@@ -87,7 +85,8 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             estimates = [_estimate(row) for row in rows if row["model"] == model and row["spent"]]
             for axis in line:
                 style.percent_axis(axis, estimates)
-            style.step_axis(line[0])
+            steps = [float(row["spent"]) for row in rows if row["model"] == model and row["spent"] and _by_steps(row)]
+            style.step_ticks(line[0], map(int, steps))
             line[1].xaxis.set_major_locator(MaxNLocator(nbins=6))
             line[1].xaxis.set_major_formatter(EngFormatter(sep=""))
         style.legend_below(figure, axes.flat, columns=4)
@@ -97,26 +96,18 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
 
 def _panel(axis: plt.Axes, rows: Sequence[dict[str, str]], regimes: Sequence[str], study: Study) -> None:
     """The regimes' curves; the one that the others are compared with is the thick one."""
-    looks, end = style.looks(study.regimes), max((float(row["spent"]) for row in rows), default=0)
-    for place, regime in enumerate(regimes, start=1):
+    looks, drawn = style.looks(study.regimes), {}
+    for regime in regimes:
         own = [row for row in rows if row["regime"] == regime]
-        spent, estimates = [float(row["spent"]) for row in own], [_estimate(row) for row in own]
         first = regime == regimes[0]
         look = looks[regime] | ({"linewidth": THICK} if first else {})
         label = f"{regime} (compared with)" if first else regime
-        if len(regimes) <= BANDS:
-            style.curve(axis, spent, estimates, label, look)
-            continue
-        style.curve(axis, spent, [Estimate(e.mean, None, e.n) for e in estimates], label, look)
-        if own and estimates[-1].high is not None:
-            _interval(axis, end * (1 + BESIDE * place), estimates[-1], look)
+        drawn[label] = [float(row["spent"]) for row in own], [_estimate(row) for row in own], look
+    style.curves(axis, drawn)
 
 
-def _interval(axis: plt.Axes, x: float, estimate: Estimate, look: dict) -> None:
-    """A mean and its interval beside the ends of the curves, where it covers none."""
-    mean, low, high = estimate.mean, max(estimate.low, 0), min(estimate.high, 100)
-    bar = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "elinewidth": 1, "capsize": 1.5}
-    axis.errorbar(x, mean, [[mean - low], [high - mean]], clip_on=False, zorder=3, **bar)
+def _by_steps(row: dict[str, str]) -> bool:
+    return row["budget"] == budgets.STEPS
 
 
 def _estimate(row: dict[str, str]) -> Estimate:
@@ -126,13 +117,16 @@ def _estimate(row: dict[str, str]) -> Estimate:
 
 def note(rows: Sequence[dict[str, str]], study: Study) -> str:
     """What a reader must know: the world, the seeds, what is compared with what, what tokens are, what is missing."""
-    many = max(map(len, budgets.compared(study).values()), default=0) > BANDS
+    many = max(map(len, budgets.compared(study).values()), default=0) > style.BANDS
     counts = [int(row["n"]) for row in rows if row["n"]]
-    shown = "mean; right of the curves: mean at their end and 95% t-interval" if many else "mean and 95% t-interval"
+    shown = style.BESIDE_SHOWN if many else style.BAND_SHOWN
     first = ", ".join(dict.fromkeys(row["against"] for row in rows))
     lines = [f"{study.world_label}; {style.seeds(counts, shown)}"]
     lines.append(f"thick: {first}, the first regime in the file, with which the others are compared")
-    lines.append("tokens: prompts and responses of the episodes trained on, and of those that dynamic sampling dropped")
+    lines.append(
+        "tokens: prompts and responses of the episodes trained on, and of those that dynamic sampling dropped, as if "
+        "these were as long; they may differ in length, and they cost no update"
+    )
     unlike = {regime for regimes in budgets.compared(study).values() for regime in budgets.unlike(study, regimes)}
     lines += [f"not the same test: {regime} was validated under other noise" for regime in sorted(unlike)]
     return "\n".join(textwrap.fill(line, NOTE_WIDTH) for line in [*lines, *_missing(rows)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import matplotlib.pyplot as plt
@@ -18,6 +19,7 @@ FIELDS = (
 )
 PANEL = 2.4  # inches, the height of a panel
 APART = 0.05  # of the way from one evaluation to the next, between two regimes
+LABEL_WIDTH = 42  # characters
 UNTRAINED = {"color": "0.5", "linestyle": ":", "marker": "x"}
 
 
@@ -68,7 +70,7 @@ def _label(row: dict[str, str]) -> str:
     if row["regime"] == BASE_REGIME:
         return "untrained"
     under = "sound tools" if row["trained_under"] == NONE else row["trained_under"]
-    return f"{row['regime']} (trained with {under})"
+    return textwrap.fill(f"{row['regime']} (trained with {under})", LABEL_WIDTH)
 
 
 def _estimate(row: dict[str, str]) -> Estimate:

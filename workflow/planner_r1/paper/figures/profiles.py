@@ -22,6 +22,7 @@ VALUES: dict[str, Callable[[dict], float]] = {
     "gap": lambda row: 100.0 * (row["passed"] - row["passed_strict"]),
 }
 LABELS = {"official": "Final pass, official", "strict": "Final pass, strict", "gap": "Official less strict, points"}
+GAP = 5  # points; the panel of the gap reaches at least so far to either side of 0
 FIELDS = by_step.fields(VALUES)
 
 
@@ -62,4 +63,6 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
             both = [*by_step.estimates_of(own, "official"), *by_step.estimates_of(own, "strict")]
             style.percent_axis(axis, both, LABELS[key])
         gap.axhline(0, **style.LINE)
+        low, high = gap.get_ylim()
+        gap.set_ylim(min(low, -GAP), max(high, GAP))
     return figure

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import cycle, islice
 
 import matplotlib
@@ -22,7 +23,7 @@ PAGE = 7.0  # inches, the width of both columns
 # Okabe and Ito's palette without yellow, which is too pale on white; black last, since text is black too
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", "-.", ":")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "*")  # more than colours: the eighth look is not the first
 SETTINGS = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
@@ -83,6 +84,40 @@ def curve(
         axis.vlines(np.array(x)[alone], low[alone], high[alone], color=look["color"], alpha=2 * BAND, linewidth=3)
 
 
+BANDS = 3  # curves of a panel whose bands can be told apart
+BESIDE = 0.018  # of a panel's width, from one interval beside its right end to the next
+BAND_SHOWN = "mean and 95% t-interval"
+BESIDE_SHOWN = "mean; right of the curves: mean at their end and 95% t-interval"
+
+
+def curves(
+    axis: plt.Axes,
+    drawn: Mapping[str, tuple[Sequence[float], Sequence[Estimate], dict]],
+    least: float = 0,
+    most: float = 100,
+) -> None:
+    """The curves of a panel (see `curve`): with bands where they are few, else with the intervals at their ends beside
+    these, where they cover none.
+
+    Args:
+        drawn: by label the places, the estimates and the look of each; one without places is not drawn, but counts
+    """
+    end = max((x[-1] for x, _, _ in drawn.values() if x), default=0)
+    for place, (label, (x, estimates, look)) in enumerate(drawn.items(), start=1):
+        if len(drawn) <= BANDS:
+            curve(axis, x, estimates, label, look, least, most)
+            continue
+        curve(axis, x, [Estimate(e.mean, None, e.n) for e in estimates], label, look, least, most)
+        if x and estimates[-1].high is not None:
+            _interval(axis, end * (1 + BESIDE * place), estimates[-1], look, least, most)
+
+
+def _interval(axis: plt.Axes, x: float, estimate: Estimate, look: dict, least: float, most: float) -> None:
+    mean, low, high = estimate.mean, max(estimate.low, least), min(estimate.high, most)
+    bar = {"color": look["color"], "marker": look["marker"], "linestyle": "none", "elinewidth": 1, "capsize": 1.5}
+    axis.errorbar(x, mean, [[mean - low], [high - mean]], clip_on=False, zorder=3, **bar)
+
+
 def percent_axis(axis: plt.Axes, estimates: Sequence[Estimate], label: str = "Final pass rate") -> None:
     """A vertical axis in percent, from 0 to above the highest mean or end of an interval."""
     top = max((e.mean if e.high is None else e.high for e in estimates), default=0)
@@ -101,7 +136,13 @@ def step_axis(axis: plt.Axes, ticks: int = 6) -> None:
     axis.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=ticks))
 
 
-def seeds(counts: Sequence[int], shown: str = "mean and 95% t-interval") -> str:
+def step_ticks(axis: plt.Axes, steps: Iterable[int], most: int = 6) -> None:
+    """Ticks at the steps that were validated: at each, or at every second, third, ... where there are many."""
+    steps = sorted(set(steps))
+    axis.set_xticks(steps[:: math.ceil(len(steps) / most) or 1])
+
+
+def seeds(counts: Sequence[int], shown: str = BAND_SHOWN) -> str:
     """How many seeds the points of a figure have, and what is shown of several."""
     if not counts:
         return "no data"
@@ -116,12 +157,17 @@ def line_label(level: float, model: str) -> str:
 
 
 def legend_below(figure: plt.Figure, axes: Iterable[plt.Axes], columns: int, **options) -> None:
-    """One legend of all panels, below them, where it covers nothing. Each name once; long ones in one column."""
+    """One legend of all panels, below them, where it covers nothing. Each name once, in as many columns at most as lie
+    on the page."""
     handles = {h.get_label(): h for axis in axes for h in axis.get_legend_handles_labels()[0]}
     if not handles:
         return
-    place = {"loc": "outside lower center", "ncols": min(columns, len(handles)), "frameon": False, "handlelength": 2.6}
-    figure.legend(handles.values(), handles.keys(), **place | options)
+    place = {"loc": "outside lower center", "frameon": False, "handlelength": 2.6} | options
+    for fewer in range(min(columns, len(handles)), 0, -1):
+        legend = figure.legend(handles.values(), handles.keys(), ncols=fewer, **place)
+        if fewer == 1 or legend.get_window_extent(figure.canvas.get_renderer()).width <= figure.bbox.width:
+            return
+        legend.remove()
 
 
 def save(figure: plt.Figure, *paths: str) -> None:

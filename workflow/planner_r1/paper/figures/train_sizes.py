@@ -5,6 +5,7 @@ For studies whose regimes differ in `train_queries`, and in nothing else that th
 
 from __future__ import annotations
 
+import math
 import textwrap
 from collections.abc import Sequence
 
@@ -21,6 +22,7 @@ from planner_r1.queries import load_queries
 from planner_r1.study import Study
 
 FIELDS = ("model", "regime", "queries", "step", "n", "seeds", "passes", "final_pass", "final_pass_ci")
+GAP = Estimate(math.nan, None, 0)
 HEIGHT = 2.6  # inches
 NOTE_WIDTH = 58  # characters
 
@@ -56,11 +58,12 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
         estimates = []
         for model in models:
             own = [row for row in rows if row["model"] == model]
-            means = [_estimate(row) for row in own]
-            sizes = [int(row["queries"]) for row in own]
-            style.curve(axis, sizes, means, model, looks[model])
+            means = {int(row["queries"]): _estimate(row) for row in own}
+            # a size of which nothing is there breaks the curve
+            sizes = sorted(means.keys() | (_sizes(study, model) if own else set()))
+            style.curve(axis, sizes, [means.get(size, GAP) for size in sizes], model, looks[model])
             _seeds(axis, own, looks[model])
-            estimates += [*means, *(Estimate(share, None, 1) for row in own for share in _passes(row))]
+            estimates += [*means.values(), *(Estimate(share, None, 1) for row in own for share in _passes(row))]
         style.percent_axis(axis, estimates)
         sizes = sorted({int(row["queries"]) for row in rows})
         axis.set_xticks(sizes, [f"{size:,}" for size in sizes])
@@ -71,6 +74,11 @@ def draw(rows: Sequence[dict[str, str]], study: Study) -> plt.Figure:
         style.legend_below(figure, [axis], columns=2)
         figure.suptitle(note(rows, study), fontsize=style.NOTE_SIZE, color="0.3")
     return figure
+
+
+def _sizes(study: Study, model: str) -> set[int]:
+    """The numbers of queries that a model is to be trained on; the whole split's, the largest, is not among them."""
+    return {size for regime in study.regimes_of(model) if (size := study.train_queries(regime))}
 
 
 def _seeds(axis: plt.Axes, rows: Sequence[dict[str, str]], look: dict) -> None:
