@@ -17,6 +17,7 @@ from planner_r1.paper.artefacts import (
 )
 from planner_r1.queries import load_queries
 from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
+from planner_r1.training.early_checks import check_training
 
 min_version("9.27")
 
@@ -28,6 +29,7 @@ if not workflow.overwrite_configfiles:
 
 try:
     study = Study.from_config(config)
+    check_training(study)
 except InputError as error:
     sys.exit(f"{', '.join(map(str, workflow.configfiles))}: {error}")
 

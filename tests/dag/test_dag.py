@@ -201,6 +201,16 @@ def test_regimes_on_parts_of_the_train_split(checkout):
     assert planned == made | {"train_subset": sizes, "train_run": sizes * seeds, "train": 1}
 
 
+def test_an_algorithm_that_there_is_not_is_told_before_anything_is_computed(checkout):
+    def change(config):
+        config["regimes"]["stage1"] = {"phases": config["regimes"]["stage1"], "algorithm": "grop"}
+
+    checkout.change_study(change, to="misspelt")
+    done = checkout.snakemake("-n", "--configfile", "config/misspelt.yaml")
+    told = "config/misspelt.yaml: regimes.stage1.algorithm: no algorithm 'grop' (did you mean 'grpo'?)"
+    assert done.returncode != 0 and done.stderr.endswith(f"{told}\n") and len(done.stderr.splitlines()) == 1
+
+
 def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
     def avoiding_files(config):
         config |= yaml.safe_load((REPOSITORY / "config/studies/synthetic_queries.yaml").read_text())

@@ -6,7 +6,6 @@ from omegaconf import OmegaConf
 
 from helpers.made_up_study import study
 from planner_r1.errors import InputError
-from planner_r1.study import Study
 from planner_r1.training import config as c
 
 
@@ -151,10 +150,3 @@ def test_a_run_on_one_machine_never_joins_the_ray_cluster_of_another(backend):
 def test_an_unknown_back_end_is_refused():
     with pytest.raises(InputError, match=r"gpu, found 'tpu'|training.backend is one of"):
         c.compose_config("tpu", {}, {})
-
-
-def test_a_regime_that_trains_on_fewer_queries_than_a_step_asks_is_refused():
-    config = yaml.safe_load((c.CONFIG_DIR.parent / "studies/data_scale.yaml").read_text(encoding="utf-8"))
-    config["regimes"] = {"few": {"phases": [{"weights": "stage1", "steps": 1}], "train_queries": 3}}
-    with pytest.raises(InputError, match=r"regimes.few.train_queries: 3, but a step asks 4 .data.train_batch_size"):
-        c.check_study(Study.from_config(config))

@@ -23,6 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from planner_r1.errors import InputError
 from planner_r1.study import BASE_REGIME, Study
 from planner_r1.training import algorithms
+from planner_r1.training.early_checks import check_train_file, check_training
 
 CONFIG_DIR = Path(__file__).resolve().parents[3] / "config" / "verl"
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
@@ -134,29 +135,19 @@ def check_study(study: Study) -> None:
     Raises:
         InputError: a key that cannot be meant, with the section of the study that it stands in.
     """
+    check_training(study)
+    check_train_file(study)
     for section, overrides in study.override_sections.items():
         _set_overrides(verl_defaults(), overrides, section)
     asked: list[tuple] = []
     for regime in (BASE_REGIME, *study.regimes):
-        if algorithm := study.algorithm(regime):
-            algorithms.resolve(algorithm, f"regimes.{regime}.algorithm")
-        asked += [(study.regime_overrides(regime), algorithm), (study.evaluation_overrides(regime), None)]
+        asked += [
+            (study.regime_overrides(regime), study.algorithm(regime)),
+            (study.evaluation_overrides(regime), None),
+        ]
     for i, (overrides, algorithm) in enumerate(asked):
         if (overrides, algorithm) not in asked[:i]:
             compose_config(study.backend, overrides, {}, algorithm)
-    for regime in study.regimes:
-        if queries := study.train_queries(regime):
-            _check_train_queries(study, regime, queries)
-
-
-def _check_train_queries(study: Study, regime: str, queries: int) -> None:
-    """Refuse a regime that trains on fewer queries than one step asks: verl would find no whole batch in them."""
-    config = compose_config(study.backend, study.regime_overrides(regime), {}, study.algorithm(regime))
-    if queries < config.data.train_batch_size:
-        raise InputError(
-            f"regimes.{regime}.train_queries: {queries}, but a step asks {config.data.train_batch_size} "
-            "(data.train_batch_size); train on more queries or take smaller batches"
-        )
 
 
 def save_config(config: DictConfig, path: Path) -> None:

@@ -1,0 +1,64 @@
+"""What can be told of a study's training without verl, in a moment: Snakemake asks it before anything is computed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from planner_r1.errors import InputError
+from planner_r1.queries import load_queries
+from planner_r1.study import Study
+from planner_r1.training import algorithms
+
+BATCH = "data.train_batch_size"
+PAPER = Path(__file__).resolve().parents[3] / "config" / "verl" / "paper.yaml"
+
+
+def check_training(study: Study) -> None:
+    """Refuse algorithms that there are not, and steps that ask more queries than are drawn to train on.
+
+    Raises:
+        InputError: naming the key.
+    """
+    for regime in study.regimes:
+        if algorithm := study.algorithm(regime):
+            algorithms.resolve(algorithm, f"regimes.{regime}.algorithm")
+    if study.regimes:
+        _check_batches(study, study.query_count("train"), "queries.sizes.train")
+
+
+def check_train_file(study: Study) -> None:
+    """Refuse steps that ask more queries than the train split's file holds, where it is there.
+
+    Raises:
+        InputError: naming the key, or what is wrong with the file.
+    """
+    file = study.query_file("train")
+    if file and Path(file).is_file():
+        _check_batches(study, len(load_queries(file)), "queries.train")
+
+
+def batch_size(study: Study, regime: str) -> Any:
+    """The queries that a step of a regime asks; of the files in `config/verl` the paper's alone says how many."""
+    return study.regime_overrides(regime).get(BATCH, _paper_batch_size())
+
+
+def _check_batches(study: Study, queries: int | None, key: str) -> None:
+    """verl would find no whole batch in fewer queries than a step asks. A batch that is no number is told by verl's
+    configuration."""
+    for regime in study.regimes:
+        part, batch = study.train_queries(regime), batch_size(study, regime)
+        size, where = (part, f"regimes.{regime}.train_queries") if part else (queries, key)
+        if size is not None and isinstance(batch, int) and size < batch:
+            raise InputError(
+                f"{where}: {size} queries, but a step of '{regime}' asks {batch} ({BATCH}); train on more queries or "
+                "take smaller batches"
+            )
+
+
+@lru_cache
+def _paper_batch_size() -> int:
+    return yaml.safe_load(PAPER.read_text(encoding="utf-8"))["data"]["train_batch_size"]
