@@ -1,5 +1,8 @@
 """A given model is linked, not copied, and a folder that holds no whole model is refused."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 import yaml
 
@@ -21,9 +24,19 @@ def test_links_every_file(tmp_path):
     assert record == {"source": str(source.resolve())}
 
 
+def test_a_folder_that_is_downloaded_says_by_which_command(tmp_path, monkeypatch):
+    (tmp_path / "config").mkdir()
+    shutil.copy(REPOSITORY / "config" / "sources.yaml", tmp_path / "config")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^models\.big\.path: .*Qwen3-8B: .*`planner-r1 download qwen3-8b` fetches"):
+        link_model(Path("data/models/Qwen3-8B"), tmp_path / "models" / "big")
+    with pytest.raises(InputError, match=r"^models\.big\.path: data/models/Other: .*; expected are"):
+        link_model(Path("data/models/Other"), tmp_path / "models" / "big")
+
+
 def test_refuses_what_is_no_model(tmp_path):
-    with pytest.raises(InputError, match="no such folder with a model"):
-        link_model(tmp_path / "Qwen3-8B", tmp_path / "out")
+    with pytest.raises(InputError, match=r"^models\.out\.path: .*/Llama: no such folder with a model; expected"):
+        link_model(tmp_path / "Llama", tmp_path / "out")
     source = tmp_path / "half"
     source.mkdir()
     (source / "config.json").write_text("{}")

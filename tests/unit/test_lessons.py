@@ -197,6 +197,9 @@ def test_what_is_no_scored_episode_is_refused_by_file_and_line(tmp_path, written
     (tmp_path / "t.jsonl").write_text(f"{json.dumps(good)}\n{bad}\n", encoding="utf-8")
     with pytest.raises(InputError, match=rf"t\.jsonl, line 2: .*{complaint}"):
         list(recorded_episodes([tmp_path / "t.jsonl"], 0, Counter()))
+    (tmp_path / "empty.jsonl").touch()
+    with pytest.raises(InputError, match=r"empty\.jsonl: holds no episode"):
+        list(recorded_episodes([tmp_path / "empty.jsonl"], 0, Counter()))
     with pytest.raises(InputError, match=r"nowhere\.jsonl: cannot be read"):
         list(recorded_episodes([tmp_path / "nowhere.jsonl"], 0, Counter()))
 

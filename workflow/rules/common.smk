@@ -49,7 +49,8 @@ def database_files(wildcards):
 
 def avoided_files():
     """The files whose questions no drawn query may ask. Unlike the user's other files these are looked at while the
-    study is planned: one that is not there would be avoided in vain, and no rule would ever say so."""
+    study is planned: one that is not there would be avoided in vain, and no rule would ever say so.
+    """
     for i, file in enumerate(study.avoided_queries):
         if os.path.exists(file) or not fetched(file):
             try:

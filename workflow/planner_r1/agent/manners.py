@@ -48,6 +48,7 @@ class MadeUp:
     words = PLAIN_WORDS
     keeps_mix = False
     budget_step = 50
+    remedy = "make the world larger (sandbox.world)"  # where there are too few feasible queries
 
     def ends(self, store: Store, days: int, rng: random.Random) -> tuple[str | None, str]:
         """Where a trip starts, None for nowhere, and where it goes: a city for 3 days, a state for more."""
@@ -95,6 +96,7 @@ class Benchmark(MadeUp):
     words = BENCHMARK_WORDS
     keeps_mix = True
     budget_step = 100
+    remedy = "for others (queries.days, queries.levels)"
 
     def ends(self, store: Store, days: int, rng: random.Random) -> tuple[str | None, str]:
         """From a city of another state, with a way there and back; a state is the likelier, the more cities it has."""

@@ -87,7 +87,7 @@ def draw_queries(store: Store, spec: QuerySpec, n: int, seed: int, avoid: Collec
             if failures > TRIES_PER_QUERY * n:
                 raise InputError(
                     f"queries: found only {len(queries)} of {n} different feasible queries (days {list(spec.days)}, "
-                    f"levels {spec.levels}); ask for fewer (key queries.sizes) or make the world larger (sandbox.world)"
+                    f"levels {spec.levels}); ask for fewer (key queries.sizes) or {manner.remedy}"
                 )
             continue
         asked.add(query)

@@ -40,12 +40,15 @@ def read_recorded(path: str | Path) -> Iterator[RecordedEpisode]:
     """The episodes of a file, in order.
 
     Raises:
-        InputError: the file cannot be read, or a line is no scored episode; it names the file and the line.
+        InputError: the file cannot be read or is empty, or a line is no scored episode; it names the file and the line.
     """
     try:
         with open(path, encoding="utf-8") as file:
+            number = 0
             for number, line in enumerate(file, start=1):
                 yield _read(line, f"{path}, line {number}")
+            if not number:
+                raise InputError(f"{path}: holds no episode; a file of trajectories is expected")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); a file of trajectories is expected") from None
     except UnicodeDecodeError as error:

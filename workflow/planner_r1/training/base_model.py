@@ -5,39 +5,46 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from planner_r1.downloads.sources import DATA
+from planner_r1.downloads.sources import DATA, load_catalogue
 from planner_r1.errors import InputError
 from planner_r1.study import Study
 
 NEEDED = ("config.json", "tokenizer_config.json")
 
 
-def check_model(source: Path) -> None:
-    """Refuse a folder that holds no whole model in Hugging Face's layout.
+def check_model(name: str, source: Path) -> None:
+    """Refuse a folder that holds no whole model in Hugging Face's layout, for the model `name` of a study.
 
     Raises:
-        InputError: naming what is missing.
+        InputError: naming the key and what is missing.
     """
+    where = f"models.{name}.path: {source}"
     if not source.is_dir():
-        raise InputError(
-            f"{source}: no such folder with a model (key models.<name>.path); download the weights into it, for "
-            f"example with `hf download Qwen/{source.name} --local-dir {source}`"
-        )
-    if missing := [name for name in NEEDED if not (source / name).is_file()]:
-        raise InputError(f"{source}: {', '.join(missing)} missing; a model in Hugging Face's layout is expected")
+        raise InputError(f"{where}: no such folder with a model; {_remedy(source)}")
+    if missing := [file for file in NEEDED if not (source / file).is_file()]:
+        raise InputError(f"{where}: {', '.join(missing)} missing; a model in Hugging Face's layout is expected")
     if not any(source.glob("*.safetensors")):
-        raise InputError(f"{source}: no *.safetensors file; the weights are missing")
+        raise InputError(f"{where}: no *.safetensors file; the weights are missing")
+
+
+def _remedy(source: Path) -> str:
+    """How a folder comes by its model: a command where it is one that we download, else what is expected in it."""
+    for known in load_catalogue().sources.values():
+        if any(file.is_relative_to(source) for file in known.wanted):
+            return f"`planner-r1 download {known.name}` fetches it"
+    return f"expected are {', '.join(NEEDED)}, the tokenizer and *.safetensors, in Hugging Face's layout"
 
 
 def link_model(source: Path, out: Path) -> dict:
-    """Link the files of `source` (Hugging Face's layout) into the folder `out`; tens of gigabytes are not copied.
+    """Link the files of `source` (Hugging Face's layout) into `out`, a folder of the name that the model has in the
+    study; tens of gigabytes are not copied.
 
     Returns what a manifest should say about it.
 
     Raises:
         InputError: the folder is missing or holds no whole model.
     """
-    check_model(source)
+    check_model(out.name, source)
     out.mkdir(parents=True, exist_ok=True)
     for file in sorted(source.iterdir()):
         if file.is_file():

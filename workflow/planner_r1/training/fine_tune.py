@@ -97,7 +97,7 @@ def fine_tune(spec: FineTuneSpec, report: Callable[[str], None] = say) -> dict:
         InputError: a file or a key is wrong, nothing is left to learn from, or the work folder belongs to others.
         TrainingError: verl failed.
     """
-    check_model(spec.model_path)
+    check_model(spec.name, spec.model_path)
     ranks = spec.training.trainer.n_gpus_per_node
     if spec.batch_size % ranks:
         raise InputError(
@@ -136,7 +136,10 @@ def _lessons(spec: FineTuneSpec, left_out: Counter) -> list[Lesson]:
     from verl.utils import hf_tokenizer
 
     if spec.trajectories:
-        episodes = recorded_episodes(spec.trajectories, spec.seed, left_out)
+        try:
+            episodes = recorded_episodes(spec.trajectories, spec.seed, left_out)
+        except InputError as error:
+            raise InputError(f"models.{spec.name}.fine_tune.trajectories: {error}") from None
     else:
         episodes = oracle_episodes(load_queries(spec.queries), Store.open(spec.store), spec.seed, left_out)
     config = spec.training
