@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from helpers.made_up_results import write_results
 from planner_r1.errors import InputError
@@ -42,6 +43,17 @@ def test_everything_is_drawn_beside_the_results_and_what_is_missing_is_said(plac
     assert f"draft/smoke/tables/table1.md: made of 1 of 2 files; {missing}" in done.stdout.splitlines()
     assert "draft/smoke/figures/figure4.png: made of 1 of 1 files" in done.stdout.splitlines()
     assert "seed 0 not evaluated" in (place / "draft/smoke/tables/table1.md").read_text()
+
+
+def test_a_study_with_nothing_to_draw_says_so(tmp_path):
+    config = yaml.safe_load(Path(STUDY).read_text(encoding="utf-8"))
+    endpoint = {"endpoint": {"url": "http://localhost/v1", "model": "m"}}
+    config |= {"models": {"m": endpoint}, "regimes": {}, "evaluation": {"splits": []}, "suites": None}
+    (tmp_path / "bare.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
+    command = [sys.executable, "-m", "planner_r1", "draw", "--study", "bare.yaml"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stderr == "planner-r1: smoke has no tables or figures: it trains and evaluates nothing\n"
 
 
 def test_named_ones_alone_of_given_results_in_a_given_place(place, tmp_path):

@@ -241,6 +241,8 @@ def draw(
 
     asked = Study.load(study)
     known = {artefact.name: artefact for artefact in artefacts_of(asked)}
+    if not known:
+        raise InputError(f"{asked.name} has no tables or figures: it trains and evaluates nothing")
     if unknown := [name for name in names or () if name not in known]:
         raise InputError(f"'{unknown[0]}' is no table or figure of {asked.name}; there are {', '.join(known)}")
     results = results or Path("results") / asked.name
@@ -262,7 +264,8 @@ def draw(
             continue
         missing = [file for file in files if not (results / file).is_file()]
         told = f"; missing: {few(missing)}" if missing else ""
-        say(f"{shown}: made of {len(files) - len(missing)} of {len(files)} files{told}")
+        made_of = f"{len(files) - len(missing)} of {len(files)} files{told}" if files else "tables of this study"
+        say(f"{shown}: made of {made_of}")
     if failed:
         raise typer.Exit(1)
 
