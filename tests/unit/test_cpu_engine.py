@@ -47,6 +47,9 @@ class Conversations:
         return histories
 
 
+ROUNDING = 5e-5  # of fp32 in log-probabilities down to -10; other processors sum in another order
+
+
 def random_prompts(seed, count, low=1, high=150):
     random = np.random.default_rng(seed)
     return [random.integers(0, VOCABULARY, int(random.integers(low, high))) for _ in range(count)]
@@ -82,24 +85,24 @@ def test_log_probs_equal_a_full_forward_pass_over_ragged_multi_turn_conversation
     prompts += [np.concatenate([prompts[0], p]) for p in random_prompts(2, 4)] + [prompts[1]] * 8
     histories = Conversations(engine).talk(prompts, turns=5, seed=3)
     assert all(len(history) == 5 for history in histories)
-    assert worst_difference(histories) < 1e-5
+    assert worst_difference(histories) < ROUNDING
 
 
 def test_log_probs_are_those_at_the_requested_temperature():
     histories = Conversations(make_engine()).talk(random_prompts(4, 10), turns=3, seed=5, temperature=0.6)
-    assert worst_difference(histories, temperature=0.6) < 1e-5
+    assert worst_difference(histories, temperature=0.6) < ROUNDING
 
 
 @pytest.mark.parametrize("slots", [1, 2, 5])
 def test_few_slots_change_nothing_but_the_speed(slots):
     histories = Conversations(make_engine(slots=slots)).talk(random_prompts(6, 8), turns=3, seed=7)
-    assert worst_difference(histories) < 1e-5
+    assert worst_difference(histories) < ROUNDING
 
 
 def test_a_small_prefill_budget_changes_nothing_but_the_speed(monkeypatch):
     monkeypatch.setattr(engine_module, "MOST_PREFILL_TOKENS", 64)
     histories = Conversations(make_engine()).talk(random_prompts(8, 10), turns=3, seed=9)
-    assert worst_difference(histories) < 1e-5
+    assert worst_difference(histories) < ROUNDING
 
 
 def test_greedy_output_is_that_of_transformers_generate():
@@ -157,7 +160,7 @@ def test_new_weights_forget_what_was_cached_and_are_used():
     after = run.ask([*prompt, *before.tokens], 5, temperature=0.0)
     run.run()
     assert after.cached == 0
-    assert float((torch.tensor(after.log_probs) - full_log_probs(other, after)).abs().max()) < 1e-5
+    assert float((torch.tensor(after.log_probs) - full_log_probs(other, after)).abs().max()) < ROUNDING
 
 
 def test_weights_do_not_change_under_a_request():
@@ -248,4 +251,4 @@ def test_an_aborted_request_ends_with_what_it_has_and_the_others_go_on():
     run.run()
     others = [r for r in requests if not r.aborted]
     assert all(len(r.tokens) == 20 for r in others)
-    assert worst_difference([others]) < 1e-5
+    assert worst_difference([others]) < ROUNDING
