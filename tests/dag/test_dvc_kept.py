@@ -39,13 +39,16 @@ def write_study(clone: Clone, study: str) -> None:
 
 
 def finish(clone: Clone, study: str) -> None:
-    """Write a line into every file that a dry run announces."""
+    """Write a line into every file that a dry run announces, and the checkpoints that stand beside a run's manifest."""
     printed = clone.run("snakemake", "--dry-run", "--forceall", "--configfile", study, "--", "all")
     for line in re.findall(r"^    output: (.*)$", printed, re.MULTILINE):
         for file in line.split(", "):
             path = clone.folder / file.removesuffix(" (update)")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text('{"files": {}}', encoding="utf-8")
+            if "/runs/" in file and path.name == "MANIFEST.json":
+                (path.parent / "checkpoints").mkdir(exist_ok=True)
+                (path.parent / "checkpoints" / "weights").write_text("weights", encoding="utf-8")
     clone.run("snakemake", "--cores", "1", "--touch", "--forceall", "--configfile", study, "--", "all")
 
 
