@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from helpers.clone import Clone, stubbed_clone
+from planner_r1.study import Study
 
 FIRST, SECOND = "config/quick.yaml", "config/studies/second.yaml"  # the root's study, and the one beside it
 KEPT, RESULTS = "results/second/dvc.yaml", Path("results/second")
@@ -46,9 +47,14 @@ def finish(clone: Clone, study: str) -> None:
             path = clone.folder / file.removesuffix(" (update)")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text('{"files": {}}', encoding="utf-8")
-            if "/runs/" in file and path.name == "MANIFEST.json":
-                (path.parent / "checkpoints").mkdir(exist_ok=True)
-                (path.parent / "checkpoints" / "weights").write_text("weights", encoding="utf-8")
+    made = Study.load(str(clone.folder / study))
+    for run in made.runs:
+        for step in made.export_steps(run):
+            weights = (
+                clone.folder / "results" / made.name / "runs" / run.name / "checkpoints" / f"step{step}" / "weights"
+            )
+            weights.parent.mkdir(parents=True, exist_ok=True)
+            weights.write_text("weights", encoding="utf-8")
     clone.run("snakemake", "--cores", "1", "--touch", "--forceall", "--configfile", study, "--", "all")
 
 
