@@ -187,7 +187,7 @@ def test_only_episodes_that_pass_are_learnt(played, chat, tmp_path):
         ({"sub_rewards": {}}, "was not scored"),
         ({"text": None}, "key 'text' is missing"),
         ({"turns": "2"}, "key 'turns' is missing or of another kind"),
-        ("[]", "expected an episode, found list"),
+        ("[]", "expected a JSON object, found list"),
         ("{oops", "not a JSON object"),
     ],
 )

@@ -7,7 +7,6 @@ line says of the episode beside it: the number of turns, and the last one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from planner_r1.agent.turns import read_tool_calls
 from planner_r1.errors import InputError
+from planner_r1.plan_files import read_records
 
 TURN, USER = "\nassistant\n", "\nuser\n"
 FIRST_REPLY, NEXT_REPLY, LAST_REPLY = (
@@ -42,26 +42,15 @@ def read_recorded(path: str | Path) -> Iterator[RecordedEpisode]:
     Raises:
         InputError: the file cannot be read or is empty, or a line is no scored episode; it names the file and the line.
     """
-    try:
-        with open(path, encoding="utf-8") as file:
-            number = 0
-            for number, line in enumerate(file, start=1):
-                yield _read(line, f"{path}, line {number}")
-            if not number:
-                raise InputError(f"{path}: holds no episode; a file of trajectories is expected")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror}); a file of trajectories is expected") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text ({error.reason} at byte {error.start})") from None
+    nothing = True
+    for where, episode in read_records(path):
+        nothing = False
+        yield _read(episode, where)
+    if nothing:
+        raise InputError(f"{path}: holds no episode; a file of trajectories is expected")
 
 
-def _read(line: str, where: str) -> RecordedEpisode:
-    try:
-        episode = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not a JSON object ({error})") from None
-    if not isinstance(episode, dict):
-        raise InputError(f"{where}: expected an episode, found {type(episode).__name__}")
+def _read(episode: Mapping[str, Any], where: str) -> RecordedEpisode:
     for key, kind in NEEDED.items():
         if not isinstance(episode.get(key), kind):
             raise InputError(
