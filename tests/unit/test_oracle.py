@@ -125,6 +125,23 @@ def test_detours_are_sums_before_look_ups_and_change_nothing_else(store, queries
     assert not any('"error"' in message["content"] for message in with_rate if message["role"] == "tool")
 
 
+def test_failed_look_ups_are_made_again_until_answered(store, queries):
+    query = queries[0]
+    trip = plan_for(query, store)
+    sound = demonstration(query, trip, store, random.Random(1), 0.0)
+    failed = 0
+    for seed in range(100):
+        messages = demonstration(query, trip, store, random.Random(seed), 0.0, failure_rate=0.3)
+        turns = list(zip(messages[::2], messages[1::2], strict=False))
+        assert [turn for turn in turns if "did not answer" not in turn[1]["content"]] == list(
+            zip(sound[::2], sound[1::2], strict=False)
+        )
+        assert messages[-1] == sound[-1]
+        failed += len(turns) - len(sound) // 2
+    calls = 100 * (len(sound) // 2) + failed
+    assert 0.22 < failed / calls < 0.38  # four standard deviations of the share of some 700 calls
+
+
 def test_slips_leave_a_plan_of_the_schema(store, queries):
     rng = random.Random(0)
     spoiled = 0

@@ -14,27 +14,37 @@ from copy import deepcopy
 
 from planner_r1.agent.oracle import Trip
 from planner_r1.queries import Query
+from planner_r1.sandbox.noise import Noise, NoisyToolbox
 from planner_r1.sandbox.store import Store
-from planner_r1.sandbox.tools import Toolbox
 
 MEALS = ("breakfast", "lunch", "dinner")
 
 
 def demonstration(
-    query: Query, trip: Trip, store: Store, rng: random.Random, slip_rate: float, detour_rate: float | None = None
+    query: Query,
+    trip: Trip,
+    store: Store,
+    rng: random.Random,
+    slip_rate: float,
+    detour_rate: float | None = None,
+    failure_rate: float | None = None,
 ) -> list[dict]:
     """The assistant's and the tools' messages after the query: one tool call a turn, then the answer.
 
-    Each kind of slip is made with probability `slip_rate`, a detour before each look-up with `detour_rate`.
+    Each kind of slip is made with probability `slip_rate`, a detour before each look-up with `detour_rate`. A service
+    fails with `failure_rate`, and is asked again until it answers.
     """
-    toolbox = Toolbox(store)
+    toolbox = NoisyToolbox(store, Noise(failures=failure_rate or 0.0), rng.getrandbits(32) if failure_rate else 0)
     calls = tool_calls(query, trip)
     if detour_rate:
         calls = with_detours(calls, query, rng, detour_rate)
     messages = []
     for name, arguments in calls:
-        messages.append({"role": "assistant", "content": call_text(name, arguments)})
-        messages.append({"role": "tool", "content": toolbox.call_text(name, arguments)})
+        answered = False
+        while not answered:
+            messages.append({"role": "assistant", "content": call_text(name, arguments)})
+            messages.append({"role": "tool", "content": toolbox.call_text(name, arguments)})
+            answered = not toolbox.effect
     plan = with_slips(trip.plan, store, rng, slip_rate)
     return [*messages, {"role": "assistant", "content": answer_text(plan)}]
 

@@ -43,7 +43,7 @@ class WarmStartSpec:
     """Size of the model, and how long it is fine-tuned.
 
     A share `careless` of the demonstrations takes whatever is listed first, each kind of slip is made with probability
-    `slips`, and a needless call before each look-up with `detours`. Fine-tuning ends as soon as a check finds at least
+    `slips`, and a needless call before each look-up with `detours`; a service fails with `failures`. Fine-tuning ends as soon as a check finds at least
     `target_pass` of `check_queries` held-out queries passed when sampling at temperature 1, as training will, and at
     the latest after `max_steps`.
     """
@@ -63,6 +63,7 @@ class WarmStartSpec:
     careless: float = 0.6
     slips: float = 0.03
     detours: float | None = None
+    failures: float | None = None
     target_pass: float = 0.2
     check_every: int = 100
     check_queries: int = 48
@@ -111,7 +112,7 @@ def _demonstrations(spec: WarmStartSpec, store: Store, template: str, train: lis
     for _ in range(spec.max_steps * spec.batch_size):
         query, careful, careless = rng.choice(trips)
         trip = careless if careless and rng.random() < spec.careless else careful
-        episode = demonstration(query, trip, store, rng, spec.slips, spec.detours)
+        episode = demonstration(query, trip, store, rng, spec.slips, spec.detours, spec.failures)
         for message in episode:
             if message["role"] == "tool":
                 message["content"] = message["content"][: spec.max_tool_reply]
