@@ -132,6 +132,26 @@ def test_evaluations_are_measured_by_their_benchmark(tmp_path):
     assert evaluation.hours.value == pytest.approx(5 * 0.5) and evaluation.hours.source is Source.extrapolated
 
 
+def test_a_fine_tuning_is_assumed_by_its_episodes_and_measured_by_its_benchmark(tmp_path):
+    models = {"qwen3-8b": {"path": "nowhere", "fine_tune": {"steps": 20, "batch_size": 64}}}
+    queries = CONFIG["queries"] | {"train": None, "source": "synthetic", "sizes": {"train": 640}}
+    row, *_ = bill(models=models, queries=queries).rows()
+    assert (row.model, row.what, row.jobs, row.steps) == ("qwen3-8b", "fine-tuning", 1, 20)
+    # ten of the paper's batches in episodes, on one node where those had two
+    seconds = 300 + 20 * 64 / EPISODES * 2 * 60
+    assert row.hours.value == pytest.approx(seconds / 3600) and row.hours.source is Source.assumed
+    assert row.gpu_hours.value == pytest.approx(8 * seconds / 3600)
+    assert row.trained_tokens.value == 20 * 64 * 10_000
+    shape = known_shape("qwen3-8b")
+    assert row.flops.value == pytest.approx(training_flops(shape, [10_000] * 20 * 64))
+    assert row.disk.value == 4 * shape.parameters  # of the weights in 32 bits
+    folder = tmp_path / "priced/benchmarks/fine_tune"
+    folder.mkdir(parents=True)
+    (folder / "qwen3-8b.tsv").write_text("s\th:m:s\n1800.0\t0:30:00\n")
+    row, *_ = bill(tmp_path, models=models, queries=queries).rows()
+    assert (row.hours.value, row.hours.source) == (pytest.approx(0.5), Source.measured)
+
+
 def test_the_suites_run_on_the_gpus_of_their_server(tmp_path):
     assumed = {**CONFIG["cost"], "models": {"qwen3-8b": {"suites_seconds": 3300, "start_seconds": 300}}}
     suites = {"natural_plan": {"source": "synthetic"}}

@@ -281,6 +281,27 @@ def test_a_study_of_memory_is_held_against_its_own_jobs(place):
     assert not any("train_run" in str(result) for result in place.results())
 
 
+def test_a_fine_tuning_to_come_is_looked_at_and_a_finished_one_is_not(place):
+    runs = [str(result) for result in place.results() if "runs to come" in str(result)]
+    assert "1 runs to come" in only(runs)
+    place.config["models"]["tiny"]["fine_tune"] = {"trajectories": ["recorded.jsonl"]}
+    place.profile["set-resources"]["fine_tune"] = {"slurm_partition": "cpu", "gres": "gpu:4"}
+    faults = "\n".join(place.faults())
+    assert "recorded.jsonl is missing; put it there" in faults
+    assert "set-resources.fine_tune.gres gives 4 GPUs a node, trainer.n_gpus_per_node is 8" in faults
+    assert "jobs of fine_tune: partition 'cpu' has 0 nodes with gpu:4" in faults
+    place.write("recorded.jsonl", "")
+    place.profile["set-resources"]["fine_tune"] = {"slurm_partition": "gpu", "gres": "gpu:8"}
+    assert place.faults() == []
+    assert any("2 runs to come" in str(result) for result in place.results())
+    own = place.folder / "results/trial/models/tiny"
+    shutil.copytree(place.model, own)
+    (own / "MANIFEST.json").write_text(json.dumps({"files": {}}), encoding="utf-8")
+    del place.profile["set-resources"]["fine_tune"]
+    (place.folder / "recorded.jsonl").unlink()
+    assert place.faults() == []
+
+
 def test_nodes_that_are_down_are_waited_for(place):
     place.command("sinfo", f"cat <<'END'\n{SINFO.replace('gpu01|gpu|up|mix', 'gpu01|gpu|up|down*')}END")
     assert only(place.faults()).startswith("warn  jobs of train_run: of 2 nodes in 'gpu' 1 work now")

@@ -25,7 +25,7 @@ from planner_r1.training.config import compose_config
 from planner_r1.training.disk import kept_bytes, peak_bytes
 
 FORWARD = 1 / 3  # of the FLOPs of a pass forward and backward
-EVALUATION, SUITES, PROBES = "evaluation", "suites", "memory probes"
+FINE_TUNING, EVALUATION, SUITES, PROBES = "fine-tuning", "evaluation", "suites", "memory probes"
 
 
 class Source(IntEnum):
@@ -113,12 +113,13 @@ class Bill:
         self._evaluation_machines: dict[str, Machine] = {}
 
     def rows(self) -> list[Row]:
-        """A row a model and regime, then one for the model's evaluations and one for its suites; of a study of memory a
-        row a model. No model behind an endpoint."""
+        """A row for a model's fine-tuning, one for each of its regimes, one for its evaluations and one for its suites;
+        of a study of memory a row a model. No model behind an endpoint."""
         if self.study.probes:
             return [self._probes(model) for model in self.study.trainable]
         rows = []
         for model in self.study.trainable:
+            rows += [self._fine_tuning(model)] if model in self.study.fine_tuned else []
             rows += [self._training(model, regime) for regime in self.study.regimes_of(model)]
             rows.append(self._evaluation(model))
             rows += [self._suites(model)] if self.study.suites else []
@@ -141,6 +142,30 @@ class Bill:
         return Shape.from_folder(Path(self.study.model_path(model))) or known_shape(model)
 
     # ---- training -------------------------------------------------------------------------------------------------
+
+    def _fine_tuning(self, model: str) -> Row:
+        """The supervised warm start, over one node. An episode takes at most what one takes that is also generated."""
+        asked = self.study.fine_tune_settings(model)
+        learnt = asked["steps"] * asked["batch_size"]
+        trainer, episodes = _trainer(compose_config(self.study.backend, self.study.overrides, {}))
+        if (took := self._benchmark(f"fine_tune/{model}")) is not None:
+            seconds = Amount(took)
+        else:
+            steps = self._assumption(model, "step_seconds").times(learnt / episodes * trainer.nodes)
+            seconds = steps + self._assumption(model, "start_seconds")
+        tokens = self._assumption(model, "episode_tokens").times(learnt)
+        shape = self.shape(model)
+        return self._row(
+            model,
+            FINE_TUNING,
+            Machine(1, trainer.gpus_of_each),
+            jobs=1,
+            steps=asked["steps"],
+            seconds=seconds,
+            disk=Amount(shape and kept_bytes(shape.parameters, 1, keep_checkpoint=False), Source.assumed),
+            trained=tokens,
+            flops=self._flops_of(model, tokens, learnt),
+        )
 
     def _training(self, model: str, regime: str) -> Row:
         runs = [run for run in self.study.runs if (run.model, run.regime) == (model, regime)]

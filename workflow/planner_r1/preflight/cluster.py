@@ -151,11 +151,14 @@ def _machines(subject: Subject) -> dict[str, set[tuple[int, int]]]:
         "memory_probe": [study.overrides],
     }
     unused = ("train_run", "evaluate_checkpoint") if study.probes else ("memory_probe",)
-    return {
+    machines = {
         rule: {_machine(study.backend, o) for o in several}
         for rule, several in overrides.items()
         if several and rule not in unused
     }
+    if subject.to_fine_tune:  # over one node, however many train by reward
+        machines["fine_tune"] = {(1, _machine(study.backend, study.overrides)[1])}
+    return machines
 
 
 def _machine(backend: str, overrides: dict) -> tuple[int, int]:

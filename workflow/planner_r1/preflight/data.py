@@ -23,6 +23,7 @@ def check_data(subject: Subject) -> Iterator[Result]:
         wanted += [f"{study.database}/{name}" for name in DATABASE_FILES]
     wanted += filter(None, (study.query_file(split) for split in study.all_splits))
     wanted += study.avoided_queries
+    wanted += [file for model in subject.to_fine_tune for file in study.fine_tune(model)["trajectories"]]
     known, faults = 0, False
     for name in wanted:
         path = Path(name)

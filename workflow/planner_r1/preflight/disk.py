@@ -23,18 +23,24 @@ def check_writable(subject: Subject) -> Iterator[Result]:
 
 
 def check_disk(subject: Subject) -> Iterator[Result]:
-    """What the unfinished runs leave when they are whole, and what those that train at a time take besides, is free."""
+    """What the jobs that train, by reward or supervised, leave when they are whole, and what those at work at a time
+    take besides, is free."""
     study, bill = subject.study, Bill(subject.study, subject.results)
     keeps = study.config["training"].get("keep_checkpoint", True)
+    runs = [run for run in study.runs if run.model in subject.models]
+    jobs = [
+        (run.model, len(study.export_steps(run)), keeps)
+        for run in runs
+        if not (subject.folder / "runs" / run.name / "MANIFEST.json").is_file()
+    ]
+    jobs += [(model, 1, False) for model in subject.to_fine_tune]
     kept, besides = 0, []
-    for run in study.runs:
-        if run.model not in subject.models or (subject.folder / "runs" / run.name / "MANIFEST.json").is_file():
-            continue
-        shape, exports = bill.shape(run.model), len(study.export_steps(run))
+    for model, exports, keeps_checkpoint in jobs:
+        shape = bill.shape(model)
         if shape is None:
-            yield warn("disk", f"the size of {run.model} is not known; its runs are not counted")
+            yield warn("disk", f"the size of {model} is not known; its runs are not counted")
             continue
-        stays = kept_bytes(shape.parameters, exports, keeps)
+        stays = kept_bytes(shape.parameters, exports, keeps_checkpoint)
         kept += stays
         besides.append(peak_bytes(shape.parameters, exports) - stays)
     at_a_time = subject.profile.jobs if subject.profile else 1

@@ -54,6 +54,12 @@ class Subject:
     def folder(self) -> Path:
         return self.results / self.study.name
 
+    @property
+    def to_fine_tune(self) -> list[str]:
+        """The models whose fine-tuning is to come."""
+        made = [model for model in self.models if (self.folder / "models" / model / "MANIFEST.json").is_file()]
+        return [model for model in self.models if model in self.study.fine_tuned and model not in made]
+
     def model_folder(self, model: str) -> Path | None:
         """Where a model's weights lie, as far as the study has taken them up; None for one that is yet to be made."""
         own = self.folder / "models" / model

@@ -43,9 +43,9 @@ class WarmStartSpec:
     """Size of the model, and how long it is fine-tuned.
 
     A share `careless` of the demonstrations takes whatever is listed first, each kind of slip is made with probability
-    `slips`, and a needless call before each look-up with `detours`; a service fails with `failures`. Fine-tuning ends as soon as a check finds at least
-    `target_pass` of `check_queries` held-out queries passed when sampling at temperature 1, as training will, and at
-    the latest after `max_steps`.
+    `slips`, and a needless call before each look-up with `detours`; a service fails with `failures`. Fine-tuning ends
+    as soon as a check finds at least `target_pass` of `check_queries` held-out queries passed when sampling at
+    temperature 1, as training will, and at the latest after `max_steps`.
     """
 
     seed: int = 0
