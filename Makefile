@@ -26,8 +26,10 @@ smoke: install
 	$(BIN)/snakemake --cores $(CORES) all --configfile config/smoke.yaml
 	@cat results/smoke/summary.md
 
+# Those that train, and a SLURM of virtual nodes, want the machine to themselves; all others are run side by side.
 test: install
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile tests/unit tests/parity tests/dag
+	$(BIN)/python -m pytest tests/e2e tests/slurm
 
 lint: install
 	$(BIN)/ruff check workflow tests benchmarks slurm
