@@ -124,12 +124,3 @@ def test_a_rerun_trains_nothing_and_other_settings_are_refused(spec, record):
     with pytest.raises(InputError, match=r"was made with other settings \(optim\.lr\)"):
         fine_tune(other, lambda line: None)
     assert (spec.out / "model.safetensors").read_bytes() == weights
-
-
-def test_a_batch_that_the_gpus_cannot_share_is_refused_before_anything(spec, tmp_path):
-    eight = {"trainer.n_gpus_per_node": 8, "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": 1}
-    overrides = {**spec.overrides, **eight}
-    odd = replace(spec, overrides=overrides, work=tmp_path / "work")
-    with pytest.raises(InputError, match="batch_size: 4 is no multiple of the 8 GPUs"):
-        fine_tune(odd, lambda line: None)
-    assert not (tmp_path / "work").exists()

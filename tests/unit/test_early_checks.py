@@ -44,6 +44,24 @@ def test_what_cannot_be_trained_is_refused_by_its_key(regime, overrides, train, 
         check_training(study(regime, overrides, sizes=sizes(train)))
 
 
+@pytest.mark.parametrize(
+    ("backend", "overrides", "batch", "gpus"),
+    [("gpu", {}, 12, 8), ("gpu", {"trainer.n_gpus_per_node": 5}, 12, 5), ("gpu", {}, 16, None), ("cpu", {}, 7, None)],
+)
+def test_a_fine_tuning_s_batch_is_shared_by_the_gpus_of_a_node(backend, overrides, batch, gpus):
+    config = yaml.safe_load((REPOSITORY / "config/smoke.yaml").read_text(encoding="utf-8"))
+    config["models"] = {"given": {"path": "nowhere", "fine_tune": {"batch_size": batch}}}
+    config["training"] = {"backend": backend, "overrides": {BATCH: 4, **overrides}}
+    asked = Study.from_config(config)
+    if gpus is None:
+        return check_training(asked)
+    message = (
+        rf"^models\.given\.fine_tune\.batch_size: {batch} episodes, which the {gpus} GPUs .* a multiple of {gpus}$"
+    )
+    with pytest.raises(InputError, match=message):
+        check_training(asked)
+
+
 def test_a_whole_batch_is_enough():
     check_training(study({"train_queries": 4}, {BATCH: 4}, sizes=sizes(4)))
     check_training(study({}, {BATCH: "a number, says verl's configuration"}, sizes=sizes(1)))

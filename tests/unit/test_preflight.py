@@ -287,10 +287,15 @@ def test_a_fine_tuning_to_come_is_looked_at_and_a_finished_one_is_not(place):
     place.config["models"]["tiny"]["fine_tune"] = {"trajectories": ["recorded.jsonl"]}
     place.profile["set-resources"]["fine_tune"] = {"slurm_partition": "cpu", "gres": "gpu:4"}
     faults = "\n".join(place.faults())
-    assert "recorded.jsonl is missing; put it there" in faults
+    assert "models.tiny.fine_tune.trajectories: recorded.jsonl" in faults
     assert "set-resources.fine_tune.gres gives 4 GPUs a node, trainer.n_gpus_per_node is 8" in faults
     assert "jobs of fine_tune: partition 'cpu' has 0 nodes with gpu:4" in faults
     place.write("recorded.jsonl", "")
+    assert any("recorded.jsonl: holds no episode" in fault for fault in place.faults())
+    episode = {"text": "\nassistant\ndone", "answer": "done", "turns": 1, "sub_rewards": {"pass": 0.0}}
+    place.write("recorded.jsonl", json.dumps(episode) + "\n")
+    assert any("fine_tune.trajectories: of recorded.jsonl no episode passed" in fault for fault in place.faults())
+    place.write("recorded.jsonl", json.dumps(episode | {"sub_rewards": {"pass": 1.0}}) + "\n")
     place.profile["set-resources"]["fine_tune"] = {"slurm_partition": "gpu", "gres": "gpu:8"}
     assert place.faults() == []
     assert any("2 runs to come" in str(result) for result in place.results())

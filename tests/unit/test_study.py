@@ -185,6 +185,15 @@ def test_a_study_of_files():
             "regimes.s.seed: unknown key (did you mean 'seeds'?)",
         ),
         ({"regimes": {"s": "stage1"}}, "regimes.s: expected array or object, found 'stage1'"),
+        (
+            {"noise": {"flaky": {"failures": "2e-2"}}},
+            "noise.flaky.failures: expected number, found '2e-2' (YAML takes a number without a point or in quotes for "
+            "text: write 0.02)",
+        ),
+        (
+            {"queries": {"source": "synthetic", "avoid": "a.csv"}},
+            "queries.avoid: expected array, found 'a.csv' (a list of one is written [a.csv])",
+        ),
         ({"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1}}]}}}, "regimes.s.phases[0].steps: no e"),
         (
             {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "models": ["a", "c"]}}},

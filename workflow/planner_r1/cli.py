@@ -288,8 +288,10 @@ def preflight(
     from planner_r1.preflight.checks import preflight as results
     from planner_r1.preflight.profile import load_profile
     from planner_r1.preflight.result import Status, Subject
+    from planner_r1.training.early_checks import check_training
 
     asked = Study.load(study)
+    check_training(asked)
     if unknown := [name for name in model or () if name not in asked.models]:
         raise InputError(f"--model: '{unknown[0]}' is not in {study} ({', '.join(asked.models)})")
     subject = Subject(asked, model or asked.models, load_profile(profile) if profile else None)

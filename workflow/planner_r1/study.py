@@ -742,13 +742,24 @@ def _explain_value(error) -> str:
     path = _dotted(error.absolute_path)
     if error.validator == "type":
         kinds = error.validator_value if isinstance(error.validator_value, list) else [error.validator_value]
-        return f"{path}: expected {' or '.join(kinds)}, found {error.instance!r}"
+        return f"{path}: expected {' or '.join(kinds)}, found {error.instance!r}{_mending(error.instance, kinds)}"
     if error.validator == "enum":
         return f"{path}: expected one of {', '.join(map(str, error.validator_value))}, found {error.instance!r}"
     if "propertyNames" in error.absolute_schema_path:
         allowed = "small letters, digits, '.', '_', '-', 64 at most; not 'base'"
         return f"{path}.{error.instance}: not allowed as a name here ({allowed})"
     return f"{path}: {error.message}"
+
+
+def _mending(found, kinds: list[str]) -> str:
+    """How what is often meant is written in YAML: it takes `1e-5` for text."""
+    if isinstance(found, str) and {"number", "integer"} & set(kinds):
+        try:
+            number = yaml.safe_dump(float(found)).split()[0]
+            return f" (YAML takes a number without a point or in quotes for text: write {number})"
+        except ValueError:
+            return ""
+    return f" (a list of one is written [{found}])" if isinstance(found, str) and kinds == ["array"] else ""
 
 
 def _dotted(path) -> str:

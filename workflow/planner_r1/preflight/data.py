@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from planner_r1.agent.recorded import read_recorded
 from planner_r1.downloads.record import recorded
 from planner_r1.downloads.sources import DATA as DOWNLOADED
 from planner_r1.downloads.sources import load_catalogue
+from planner_r1.errors import InputError
 from planner_r1.preflight.result import Result, Subject, fail, ok, warn
 from planner_r1.study import DATABASE_FILES
 from planner_r1.training.manifest import sha256
@@ -23,7 +25,6 @@ def check_data(subject: Subject) -> Iterator[Result]:
         wanted += [f"{study.database}/{name}" for name in DATABASE_FILES]
     wanted += filter(None, (study.query_file(split) for split in study.all_splits))
     wanted += study.avoided_queries
-    wanted += [file for model in subject.to_fine_tune for file in study.fine_tune(model)["trajectories"]]
     known, faults = 0, False
     for name in wanted:
         path = Path(name)
@@ -44,8 +45,25 @@ def check_data(subject: Subject) -> Iterator[Result]:
             yield warn(DATA, f"{name} is missing; the study downloads it")
         else:
             yield fail(DATA, f"{name} is missing; put it there, or change the suite's `folder`")
+    for model in subject.to_fine_tune:
+        for fault in _unfit_trajectories(study.fine_tune(model)["trajectories"]):
+            faults = True
+            yield fail(DATA, f"models.{model}.fine_tune.trajectories: {fault}")
     if not faults:
         yield ok(DATA, f"all there ({len(wanted)} files, {known} of them pinned)")
+
+
+def _unfit_trajectories(files: Sequence[str]) -> Iterator[str]:
+    """What keeps recorded episodes from being learnt."""
+    passed, unread = 0, False
+    for file in files:
+        try:
+            passed += sum(episode.passed for episode in read_recorded(file))
+        except InputError as error:
+            unread = True
+            yield str(error)
+    if files and not passed and not unread:
+        yield f"of {', '.join(files)} no episode passed; name files with episodes that did"
 
 
 def _differs(path: Path, catalogue) -> str | None:

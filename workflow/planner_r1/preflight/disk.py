@@ -34,15 +34,17 @@ def check_disk(subject: Subject) -> Iterator[Result]:
         if not (subject.folder / "runs" / run.name / "MANIFEST.json").is_file()
     ]
     jobs += [(model, 1, False) for model in subject.to_fine_tune]
-    kept, besides = 0, []
+    kept, besides, unknown = 0, [], set()
     for model, exports, keeps_checkpoint in jobs:
         shape = bill.shape(model)
         if shape is None:
-            yield warn("disk", f"the size of {model} is not known; its runs are not counted")
+            unknown.add(model)
             continue
         stays = kept_bytes(shape.parameters, exports, keeps_checkpoint)
         kept += stays
         besides.append(peak_bytes(shape.parameters, exports) - stays)
+    for model in sorted(unknown):
+        yield warn("disk", f"the size of {model} is not known; its runs are not counted")
     at_a_time = subject.profile.jobs if subject.profile else 1
     need = kept + sum(sorted(besides, reverse=True)[:at_a_time])
     free = shutil.disk_usage(_existing(subject.folder)).free

@@ -13,12 +13,13 @@ from planner_r1.queries import load_queries
 from planner_r1.study import Study
 from planner_r1.training import algorithms
 
-BATCH = "data.train_batch_size"
-PAPER = Path(__file__).resolve().parents[3] / "config" / "verl" / "paper.yaml"
+BATCH, GPUS = "data.train_batch_size", "trainer.n_gpus_per_node"
+CONFIG = Path(__file__).resolve().parents[3] / "config" / "verl"
 
 
 def check_training(study: Study) -> None:
-    """Refuse algorithms that there are not, and steps that ask more queries than are drawn to train on.
+    """Refuse algorithms that there are not, steps that ask more queries than are drawn to train on, and batches of a
+    fine-tuning that the GPUs of a node cannot share.
 
     Raises:
         InputError: naming the key.
@@ -28,6 +29,8 @@ def check_training(study: Study) -> None:
             algorithms.resolve(algorithm, f"regimes.{regime}.algorithm")
     if study.regimes:
         _check_batches(study, study.query_count("train"), "queries.sizes.train")
+    for model in study.fine_tuned:
+        _check_shares(study, model)
 
 
 def check_train_file(study: Study) -> None:
@@ -43,7 +46,7 @@ def check_train_file(study: Study) -> None:
 
 def batch_size(study: Study, regime: str) -> Any:
     """The queries that a step of a regime asks; of the files in `config/verl` the paper's alone says how many."""
-    return study.regime_overrides(regime).get(BATCH, _paper_batch_size())
+    return study.regime_overrides(regime).get(BATCH, _default("paper", BATCH))
 
 
 def _check_batches(study: Study, queries: int | None, key: str) -> None:
@@ -59,6 +62,17 @@ def _check_batches(study: Study, queries: int | None, key: str) -> None:
             )
 
 
+def _check_shares(study: Study, model: str) -> None:
+    gpus = study.overrides.get(GPUS, _default("cpu" if study.backend == "cpu" else "paper", GPUS))
+    batch = study.fine_tune(model)["batch_size"]
+    if isinstance(gpus, int) and gpus > 0 and batch % gpus:
+        raise InputError(
+            f"models.{model}.fine_tune.batch_size: {batch} episodes, which the {gpus} GPUs of a node ({GPUS}) cannot "
+            f"share; take a multiple of {gpus}"
+        )
+
+
 @lru_cache
-def _paper_batch_size() -> int:
-    return yaml.safe_load(PAPER.read_text(encoding="utf-8"))["data"]["train_batch_size"]
+def _default(name: str, key: str) -> int:
+    section, _, leaf = key.partition(".")
+    return yaml.safe_load((CONFIG / f"{name}.yaml").read_text(encoding="utf-8"))[section][leaf]

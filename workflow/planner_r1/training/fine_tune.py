@@ -58,7 +58,8 @@ class FineTuneSpec:
     store: folder of the sandbox
     work: folder for everything a rerun needs; not an output
     out: folder for the model
-    steps, batch_size, learning_rate: optimiser steps, episodes a step, peak of the learning rate
+    steps, batch_size, learning_rate: optimiser steps, episodes a step (a multiple of the GPUs of a node), peak of the
+        learning rate
     save_every: steps between checkpoints to resume from
     environment: where verl's Python comes from; not part of what makes the model what it is
     overrides: a study's `training.overrides`
@@ -98,12 +99,6 @@ def fine_tune(spec: FineTuneSpec, report: Callable[[str], None] = say) -> dict:
         TrainingError: verl failed.
     """
     check_model(spec.name, spec.model_path)
-    ranks = spec.training.trainer.n_gpus_per_node
-    if spec.batch_size % ranks:
-        raise InputError(
-            f"models.{spec.name}.fine_tune.batch_size: {spec.batch_size} is no multiple of the {ranks} GPUs of a node "
-            "(trainer.n_gpus_per_node), which share a batch"
-        )
     left_out: Counter = Counter()
     learnt = _lessons(spec, left_out)
     report(f"{spec.name}: {len(learnt)} episodes to learn from, of up to {max(len(e.ids) for e in learnt):,} tokens")
