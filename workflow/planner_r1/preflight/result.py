@@ -57,13 +57,17 @@ class Subject:
     @property
     def to_fine_tune(self) -> list[str]:
         """The models whose fine-tuning is to come."""
-        made = [model for model in self.models if (self.folder / "models" / model / "MANIFEST.json").is_file()]
-        return [model for model in self.models if model in self.study.fine_tuned and model not in made]
+        return [m for m in self.models if m in self.study.fine_tuned and not self._taken_up(m)]
 
     def model_folder(self, model: str) -> Path | None:
         """Where a model's weights lie, as far as the study has taken them up; None for one that is yet to be made."""
-        own = self.folder / "models" / model
-        if (own / "MANIFEST.json").is_file():
-            return own
+        if self._taken_up(model):
+            return self._own_folder(model)
         given = self.study.model_path(model)
         return Path(given) if given else None
+
+    def _own_folder(self, model: str) -> Path:
+        return self.folder / "models" / model
+
+    def _taken_up(self, model: str) -> bool:
+        return (self._own_folder(model) / "MANIFEST.json").is_file()
