@@ -6,16 +6,17 @@ PYTHON ?= python3.11
 VENV   := .venv
 BIN    := $(VENV)/bin
 CORES  ?= 2
+# make install INSTALLER=pip   without uv: slower
+INSTALLER ?= uv
 
 .PHONY: install demo smoke test lint
 
 install: $(VENV)/installed
 
-$(VENV)/installed: envs/cpu.txt pyproject.toml
+$(VENV)/installed: envs/cpu.txt envs/cpu-cuda.txt pyproject.toml
 	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 13), "Python 3.11 or 3.12 needed: make PYTHON=..."'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement envs/cpu.txt
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	$(BIN)/python envs/install.py $(INSTALLER)
 	touch $@
 
 demo: install

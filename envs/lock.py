@@ -7,29 +7,39 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import yaml
+from pip_settings import pip_settings, uv_variables
 
 ENVS = Path(__file__).resolve().parent
-PINS = ENVS / "pins.yaml"
+PINS = yaml.safe_load((ENVS / "pins.yaml").read_text(encoding="utf-8"))
+PLATFORM = "x86_64-manylinux_2_28"  # torch's wheels ask for this glibc or a newer one
 
 
 def lock_cpu() -> None:
-    """Resolve cpu.in by pip, for the Python and the machine at hand, and write cpu.txt without hashes."""
+    """Resolve cpu.in by pip, for the Python and the machine at hand, and write cpu.txt and cpu-cuda.txt, with hashes.
+
+    cpu.txt takes any file of a locked version that the index lists, and the builds of pins.yaml, which it does not.
+    cpu-cuda.txt holds what the index's own build of torch asks for beyond cpu.txt.
+    """
     with tempfile.TemporaryDirectory() as folder:
-        report = Path(folder) / "report.json"
-        options = ["--quiet", "--dry-run", "--ignore-installed", "--report", report]
-        _run([sys.executable, "-m", "pip", "install", *options, "--requirement", ENVS / "cpu.in"])
-        packages = [item["metadata"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
-    # the local part of a version (2.13.0+cpu) names a build, which another index may not have
-    versions = {package["name"].lower(): package["version"].split("+")[0] for package in packages}
-    lines = [f"{name}=={versions[name]}" for name in sorted(versions)]
-    head = "# Locked from cpu.in with Python 3.11 on Linux (x86-64); see README.md for how."
-    (ENVS / "cpu.txt").write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
+        versions = Path(folder) / "versions.txt"
+        versions.write_text("\n".join(_resolve_by_pip(ENVS / "cpu.in")) + "\n", encoding="utf-8")
+        locked = _compile(versions, "--no-deps", "--no-annotate")
+        torch = Path(folder) / "torch.txt"
+        torch.write_text(f"torch=={PINS['cpu']['packages']['torch']}\n", encoding="utf-8")
+        built = _compile(torch, "--no-annotate", "--python-platform", PLATFORM, "--constraints", versions)
+    for package, hashes in PINS["cpu"]["builds"].items():
+        locked[package] += "".join(f" \\\n    --hash=sha256:{sha256}" for sha256 in hashes)
+    head = "# Locked by python envs/lock.py cpu with Python 3.11 on Linux (x86-64); see README.md for how."
+    beyond = [built[name] for name in built if name not in locked]
+    for file, packages in (("cpu.txt", locked.values()), ("cpu-cuda.txt", beyond)):
+        (ENVS / file).write_text("\n".join([head, *packages]) + "\n", encoding="utf-8")
 
 
 def lock_gpu() -> None:
@@ -46,45 +56,44 @@ def resolve(wanted: Path, lock: Path, *options: str) -> None:
     Raises:
         subprocess.CalledProcessError: there is no solution, or no index answers; its `stderr` says which.
     """
-    gpu = yaml.safe_load(PINS.read_text(encoding="utf-8"))["gpu"]
+    gpu = PINS["gpu"]
     target = ["--python-version", gpu["python"], "--python-platform", gpu["platform"]]
-    command = [
-        sys.executable,
-        "-m",
-        "uv",
-        "pip",
-        "compile",
-        wanted.name,
-        *target,
-        "--generate-hashes",
-        "--quiet",
-        *options,
-    ]
-    variables = index_of_pip() | {"UV_CUSTOM_COMPILE_COMMAND": "python envs/lock.py gpu"}
-    _run(
-        [*command, "--output-file", lock],
-        cwd=wanted.parent,
-        env={**os.environ, **variables},
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    _uv_compile(wanted, *target, *options, "--output-file", lock)
 
 
-def index_of_pip() -> dict[str, str]:
-    """uv's variables for the index and the certificates that pip is configured with.
+def _resolve_by_pip(wanted: Path) -> list[str]:
+    """The packages that pip would install for some requirements, as `name==version`, in order.
 
-    Only the main index counts: an additional one may hold some of a release's files, and their hashes alone.
+    The local part of a version (2.13.0+cpu) names a build, which another index may not have: it is left out.
     """
-    variables = {}
-    listed = _run([sys.executable, "-m", "pip", "config", "list"], stdout=subprocess.PIPE, text=True).stdout
-    for line in listed.splitlines():
-        name, _, value = line.partition("=")
-        key, value = name.rpartition(".")[2], value.strip("'\"")
-        if key == "index-url":
-            variables["UV_DEFAULT_INDEX"] = value
-        elif key == "cert":
-            variables["SSL_CERT_FILE"] = value
-    return variables
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report.json"
+        options = ["--quiet", "--dry-run", "--ignore-installed", "--report", report]
+        _run([sys.executable, "-m", "pip", "install", *options, "--requirement", wanted])
+        packages = [item["metadata"] for item in json.loads(report.read_text(encoding="utf-8"))["install"]]
+    if "+" not in next(package["version"] for package in packages if package["name"] == "torch"):
+        sys.exit("torch: pip finds no build for processors alone; cpu.txt would hold CUDA's libraries. Give pip one")
+    return sorted(f"{package['name'].lower()}=={package['version'].split('+')[0]}" for package in packages)
+
+
+def _compile(wanted: Path, *options) -> dict[str, str]:
+    """What requirements resolve to for the Python at hand: by name, the lines of a lock, with hashes."""
+    done = _uv_compile(wanted, *options, "--no-header", "--python", sys.executable, stdout=subprocess.PIPE)
+    blocks = re.split(r"\n(?=\S)", done.stdout.strip())
+    return {block.partition("==")[0]: block for block in blocks}
+
+
+def _uv_compile(wanted: Path, *options, **run) -> subprocess.CompletedProcess:
+    """uv's resolver on a file of requirements.
+
+    Of pip's settings only the main index counts: another one may hold some of a release's files alone.
+    """
+    command = [sys.executable, "-m", "uv", "pip", "compile", wanted.name, "--generate-hashes", "--quiet", *options]
+    settings = uv_variables(pip_settings())
+    variables = {name: settings[name] for name in ("UV_DEFAULT_INDEX", "SSL_CERT_FILE") if name in settings}
+    variables["UV_CUSTOM_COMPILE_COMMAND"] = "python envs/lock.py gpu"
+    env = {**os.environ, **variables}
+    return _run(command, cwd=wanted.parent, env=env, stderr=subprocess.PIPE, text=True, **run)
 
 
 def _run(command: list, **options) -> subprocess.CompletedProcess:

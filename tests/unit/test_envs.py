@@ -40,7 +40,8 @@ def test_conda_and_apptainer_take_the_locks_and_the_pinned_python():
     for kind in ("cpu", "gpu"):
         dependencies = yaml.safe_load((ENVS / f"{kind}.yaml").read_text(encoding="utf-8"))["dependencies"]
         assert dependencies[0] == f"python={PINS[kind]['python']}"
-        assert dependencies[-1] == {"pip": [f"--requirement {kind}.txt"]}
+        locks = ["cpu.txt", "cpu-cuda.txt"] if kind == "cpu" else ["gpu.txt"]
+        assert dependencies[-1] == {"pip": [f"--requirement {lock}" for lock in locks]}
     definition = (ENVS / "gpu.def").read_text(encoding="utf-8")
     assert f"python{PINS['gpu']['python']} -m venv" in definition
     assert (
@@ -54,7 +55,7 @@ def test_conda_and_apptainer_take_the_locks_and_the_pinned_python():
 
 def test_make_uses_the_pinned_python_and_lock():
     text = (ENVS.parent / "Makefile").read_text(encoding="utf-8")
-    assert f"PYTHON ?= python{PINS['cpu']['python']}" in text and "envs/cpu.txt" in text
+    assert f"PYTHON ?= python{PINS['cpu']['python']}" in text and "envs/install.py" in text
 
 
 def test_both_sets_hold_the_same_trainer():
@@ -62,10 +63,21 @@ def test_both_sets_hold_the_same_trainer():
     assert PINS["cpu"]["packages"]["verl"] == PINS["gpu"]["packages"]["verl"]
 
 
-def test_every_package_of_the_gpu_lock_has_hashes_and_no_file_names_an_index():
-    blocks = re.split(r"\n(?=\S)", (ENVS / "gpu.txt").read_text(encoding="utf-8"))
+@pytest.mark.parametrize(("lock", "least"), [("cpu.txt", 300), ("cpu-cuda.txt", 15), ("gpu.txt", 200)])
+def test_every_package_of_a_lock_has_hashes(lock, least):
+    blocks = re.split(r"\n(?=\S)", (ENVS / lock).read_text(encoding="utf-8"))
     packages = [block for block in blocks if not block.startswith("#")]
-    assert len(packages) > 200 and all("--hash=sha256:" in block for block in packages)
+    assert len(packages) > least and all("--hash=sha256:" in block for block in packages)
+
+
+def test_the_cpu_lock_takes_torch_from_the_index_and_its_builds_for_processors_alone():
+    (torch,) = re.findall(r"^torch==.*(?:\n +--hash.*)+", (ENVS / "cpu.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    hashes = re.findall(r"sha256:([0-9a-f]{64})", torch)
+    assert set(PINS["cpu"]["builds"]["torch"]) < set(hashes)
+    assert not versions("cpu.txt").keys() & versions("cpu-cuda.txt").keys()  # the second adds to the first
+
+
+def test_no_file_names_an_index():
     for file in ENVS.glob("*"):
         if file.is_file():
             text = file.read_text(encoding="utf-8")
@@ -89,9 +101,10 @@ def test_what_runs_beside_verl_is_in_the_gpu_lock():
     assert not missing
 
 
-def test_the_gpu_lock_is_what_its_requirements_resolve_to(tmp_path):
+def test_the_gpu_lock_is_what_its_requirements_resolve_to(tmp_path, monkeypatch):
     """By uv, from package metadata alone: nothing is installed and no GPU is asked for."""
     pytest.importorskip("uv", reason="uv is not installed")
+    monkeypatch.syspath_prepend(str(ENVS))
     resolve = runpy.run_path(str(ENVS / "lock.py"))["resolve"]
     found = tmp_path / "gpu.txt"
     shutil.copy(ENVS / "gpu.txt", found)
