@@ -5,7 +5,7 @@ import sys
 
 from planner_r1.paper.artefacts import ARTEFACTS
 
-HEAVY = ("torch", "ray", "verl", "transformers", "snakemake")
+HEAVY = ("torch", "ray", "verl", "transformers", "snakemake", "pandas")
 LIGHT = ("sandbox.tools", "sandbox.builder", "sandbox.synthetic", "plan", "evaluator", "reward", "queries", "scoring")
 LIGHT += ("agent.oracle", "agent.prompt", "agent.query_generator", "agent.trajectories", "study", "cli")
 LIGHT += (

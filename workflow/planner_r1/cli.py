@@ -14,12 +14,10 @@ from rich.table import Table
 
 from planner_r1.console import few, say
 from planner_r1.databases import check_places, open_database
-from planner_r1.downloads.obtain import obtain_source
-from planner_r1.downloads.progress import amount
-from planner_r1.downloads.sources import Catalogue, load_catalogue
 from planner_r1.errors import InputError
 from planner_r1.evaluator import RATES
 from planner_r1.evaluator.profiles import HOLES
+from planner_r1.extras import how_to_install
 from planner_r1.ood.commands import suite_score
 from planner_r1.plan_files import Scores, check_output, read_lines, score_lines, write_lines
 from planner_r1.queries import load_queries
@@ -354,6 +352,9 @@ def download(
     PLANNER_R1_MIRROR names a folder or URL with a filled data/ to take files from first; HF_ENDPOINT and HF_TOKEN are
     the hub's.
     """
+    from planner_r1.downloads.obtain import obtain_source
+    from planner_r1.downloads.sources import load_catalogue
+
     catalogue = load_catalogue()
     if show or not names:
         _print_sources(catalogue)
@@ -362,7 +363,9 @@ def download(
         obtain_source(catalogue, source)
 
 
-def _print_sources(catalogue: Catalogue) -> None:
+def _print_sources(catalogue) -> None:
+    from planner_r1.downloads.progress import amount
+
     width = max(map(len, catalogue.sources))
     for source in catalogue.sources.values():
         here = sum(path.exists() for path in source.wanted)
@@ -388,9 +391,17 @@ def _print_scores(scores: Scores) -> None:
 
 
 def main() -> None:
-    """Run the command line; a person's mistake is told in one message, with exit status 2."""
+    """Run the command line; a person's mistake, or a package that is missing, is one message and exit status 2."""
     try:
         app()
     except InputError as mistake:
-        print(f"planner-r1: {mistake}", file=sys.stderr)
-        sys.exit(2)
+        message = str(mistake)
+    except ModuleNotFoundError as missing:
+        how = how_to_install(missing.name or "")
+        if how is None:
+            raise
+        message = f"{missing.name} is not installed, and this command needs it; {how}"
+    else:
+        return
+    print(f"planner-r1: {message}", file=sys.stderr)
+    sys.exit(2)

@@ -1,7 +1,7 @@
 """A study: what a configuration file asks for, checked and typed.
 
-The keys, their meaning and their defaults stand in `workflow/schemas/config.schema.json`; a file that does not fit it
-is refused with the path of the key. What a schema cannot say (keys that belong together) is checked here.
+The keys, their meaning and their defaults stand in `schemas/config.schema.json`; a file that does not fit it is
+refused with the path of the key. What a schema cannot say (keys that belong together) is checked here.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from jsonschema import Draft202012Validator
 from planner_r1.environments import environment
 from planner_r1.errors import InputError
 
-SCHEMA_FILE = Path(__file__).resolve().parents[1] / "schemas" / "config.schema.json"
+SCHEMA_FILE = Path(__file__).resolve().parent / "schemas" / "config.schema.json"
 SPLITS = ("train", "validation", "test")
 OFFICIAL = "official"  # the evaluator's profile of the paper
 BASE_REGIME = "base"

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from planner_r1.errors import InputError
 
 CATALOGUE = Path("config/sources.yaml")
-SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "sources.schema.json"
+SCHEMA_FILE = Path(__file__).resolve().parents[1] / "schemas" / "sources.schema.json"
 DATA = Path("data")  # where everything goes; a link to a larger disk will do
 
 
@@ -111,8 +111,8 @@ def load_catalogue(path: Path = CATALOGUE) -> Catalogue:
     """Read and check the catalogue.
 
     Raises:
-        InputError: the file is missing or does not fit `workflow/schemas/sources.schema.json`, or two files of it would
-            lie at one place.
+        InputError: the file is missing or does not fit `schemas/sources.schema.json`, or two files of it would lie at
+            one place.
     """
     try:
         sources = yaml.safe_load(path.read_text(encoding="utf-8"))

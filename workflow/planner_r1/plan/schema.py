@@ -9,8 +9,7 @@ import fastjsonschema
 from jsonschema import Draft202012Validator
 from jsonschema.exceptions import ValidationError, best_match
 
-# The package is always used from a checkout, where the schemas lie beside it.
-SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "plan.schema.json"
+SCHEMA_FILE = Path(__file__).resolve().parents[1] / "schemas" / "plan.schema.json"
 PLAN_SCHEMA: dict = json.loads(SCHEMA_FILE.read_text(encoding="utf-8"))
 _VALIDATOR = Draft202012Validator(PLAN_SCHEMA)
 # The same check compiled to straight code, some fifty times faster; it only spares valid plans the slow way.

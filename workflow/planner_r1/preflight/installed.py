@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import yaml
 
+from planner_r1.checkout import ROOT
 from planner_r1.errors import InputError
 from planner_r1.preflight.result import Result, Subject, fail, ok, warn
 from planner_r1.training.manifest import PACKAGES, versions
 
-PINS = Path(__file__).resolve().parents[3] / "envs" / "pins.yaml"
+PINS = ROOT / "envs" / "pins.yaml"
 
 
 def check_installed(subject: Subject) -> Iterator[Result]:

@@ -218,8 +218,11 @@ def column_reader(column: pa.Array) -> Callable[[int, int], list]:
 
 
 def numbers_of(column: pa.Array) -> np.ndarray:
-    """A column of numbers without nulls, as a view of its buffer (Arrow's own conversion would import pandas)."""
-    return np.frombuffer(column.buffers()[1] or b"", column.type.to_pandas_dtype(), count=len(column))
+    """A column of whole numbers or doubles without nulls, as a view of its buffer.
+
+    numpy knows these types by Arrow's names; Arrow's own conversions would import pandas.
+    """
+    return np.frombuffer(column.buffers()[1] or b"", str(column.type), count=len(column))
 
 
 def text_reader(column: pa.StringArray) -> Callable[[int], bytes]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Any
 
 import yaml
 
+from planner_r1.checkout import in_checkout
 from planner_r1.errors import InputError
 from planner_r1.training import advantage_rules
 
-FOLDER = Path(__file__).resolve().parents[3] / "config" / "verl" / "algorithms"
+FOLDER = "config/verl/algorithms"
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Algorithm:
 
 def names() -> tuple[str, ...]:
     """The algorithms that there are."""
-    return tuple(sorted({path.stem for path in FOLDER.glob("*.yaml")} | set(advantage_rules.names())))
+    return tuple(sorted({path.stem for path in in_checkout(FOLDER).glob("*.yaml")} | set(advantage_rules.names())))
 
 
 def resolve(asked: str | Mapping[str, Any], where: str = "algorithm") -> Algorithm:
@@ -48,7 +48,7 @@ def resolve(asked: str | Mapping[str, Any], where: str = "algorithm") -> Algorit
     name = written.pop("name", None)
     if name not in names():
         raise InputError(f"{where}: no algorithm {name!r} ({_hint(name, names())})")
-    path, has_rule = FOLDER / f"{name}.yaml", name in advantage_rules.names()
+    path, has_rule = in_checkout(FOLDER) / f"{name}.yaml", name in advantage_rules.names()
     overlay = (yaml.safe_load(path.read_text(encoding="utf-8")) or {}) if path.is_file() else {}
     if not has_rule:
         for key in written:

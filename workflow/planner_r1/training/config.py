@@ -20,12 +20,12 @@ import yaml
 from hydra import compose, initialize_config_dir
 from omegaconf import DictConfig, OmegaConf
 
+from planner_r1.checkout import in_checkout
 from planner_r1.errors import InputError
 from planner_r1.study import BASE_REGIME, Study
 from planner_r1.training import algorithms
 from planner_r1.training.early_checks import check_train_file, check_training
 
-CONFIG_DIR = Path(__file__).resolve().parents[3] / "config" / "verl"
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
 BACKENDS = ("cpu", "gpu")
 
@@ -177,7 +177,7 @@ def _compose_defaults(trainer: str) -> DictConfig:
 
 def load_overlay(name: str) -> dict:
     """One of the files in `config/verl` (`paper`, `cpu`, `gpu`, `reference_policy`)."""
-    path = CONFIG_DIR / f"{name}.yaml"
+    path = in_checkout("config/verl") / f"{name}.yaml"
     if not path.is_file():
         raise InputError(f"{path}: no such file; training.backend is one of {', '.join(BACKENDS)}")
     return yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -190,7 +190,8 @@ def paper_listing() -> dict[str, Any]:
 
 def paper_exceptions() -> dict[str, dict]:
     """The keys of the paper's listing that are not set as spelled there, by key; see config/verl/paper_keys.yaml."""
-    return {entry["key"]: entry for entry in yaml.safe_load((CONFIG_DIR / "paper_keys.yaml").read_text("utf-8"))}
+    entries = yaml.safe_load(in_checkout("config/verl/paper_keys.yaml").read_text(encoding="utf-8"))
+    return {entry["key"]: entry for entry in entries}
 
 
 def leaves(tree: Mapping, prefix: str = "") -> Iterator[tuple[str, Any]]:

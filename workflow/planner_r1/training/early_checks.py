@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
+from planner_r1.checkout import in_checkout
 from planner_r1.errors import InputError
 from planner_r1.queries import load_queries
 from planner_r1.study import Study
 from planner_r1.training import algorithms
 
 BATCH, GPUS = "data.train_batch_size", "trainer.n_gpus_per_node"
-CONFIG = Path(__file__).resolve().parents[3] / "config" / "verl"
 
 
 def check_training(study: Study) -> None:
@@ -75,4 +75,4 @@ def _check_shares(study: Study, model: str) -> None:
 @lru_cache
 def _default(name: str, key: str) -> int:
     section, _, leaf = key.partition(".")
-    return yaml.safe_load((CONFIG / f"{name}.yaml").read_text(encoding="utf-8"))[section][leaf]
+    return yaml.safe_load((in_checkout("config/verl") / f"{name}.yaml").read_text(encoding="utf-8"))[section][leaf]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from planner_r1 import environments
+from planner_r1.checkout import ROOT
 from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.training.checkpoints import write_atomically
@@ -70,11 +71,10 @@ def _installed() -> dict[str, str]:
 
 def git_commit() -> str | None:
     """The commit of the checkout, with "-dirty" appended where tracked files differ; None outside a repository."""
-    root = Path(__file__).resolve().parents[3]
     try:
-        commit = subprocess.run(["git", "-C", root, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+        commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
         changes = subprocess.run(
-            ["git", "-C", root, "status", "--porcelain", "--untracked-files=no"],
+            ["git", "-C", ROOT, "status", "--porcelain", "--untracked-files=no"],
             capture_output=True,
             text=True,
             check=True,

@@ -41,8 +41,7 @@ def _library_checker(instruction: Instruction) -> Callable[[str], bool]:
         from if_verifiable.ifeval import INSTRUCTION_DICT
     except ImportError as fault:
         raise InputError(
-            "the checkers of instructions are not installed (if-verifiable); run make install, "
-            "or pip install -r envs/cpu.txt"
+            "the checkers of instructions are not installed (if-verifiable); pip install 'planner-r1-repro[pipeline]'"
         ) from fault
     found = INSTRUCTION_DICT[instruction.id](instruction.id)
     found.build_description(**instruction.kwargs)

@@ -125,4 +125,4 @@ def _thai():
 
 
 def _not_installed(what: str, packages: str) -> InputError:
-    return InputError(f"{what} is not installed ({packages}); run make install, or pip install -r envs/cpu.txt")
+    return InputError(f"{what} is not installed ({packages}); pip install 'planner-r1-repro[pipeline]'")

@@ -24,8 +24,7 @@ from planner_r1.errors import InputError
 from planner_r1.ood.tau_bench.shop import Shop
 from planner_r1.ood.tau_bench.tools import TOOLS, TRANSFER, call
 
-# The package is always used from a checkout, where the schemas lie beside it.
-SCHEMA_FILE = Path(__file__).resolve().parents[3] / "schemas" / "tau_bench.schema.json"
+SCHEMA_FILE = Path(__file__).resolve().parents[2] / "schemas" / "tau_bench.schema.json"
 SPLITS = ("test", "dev", "train")
 TASKS, TOOL_SCHEMAS, POLICY = "taubench_retail_tasks_{}.json", "tau_retail_tools.json", "policy.md"
 TASK_ID = re.compile(rf"({'|'.join(SPLITS)})-(0|[1-9]\d{{0,5}})", re.ASCII)

@@ -14,12 +14,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from planner_r1.checkout import ROOT
 from planner_r1.errors import InputError
 from planner_r1.paper.forms import check_files
 from planner_r1.paper.report.inputs import reads
 from planner_r1.study import Study
 
-NOTEBOOKS = Path(__file__).resolve().parents[3] / "notebooks"
+NOTEBOOKS = ROOT / "workflow" / "notebooks"
 KERNEL = "planner-r1-report"
 FOLDERS = {
     "JUPYTER_DATA_DIR": "data",

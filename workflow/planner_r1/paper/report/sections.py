@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from planner_r1.checkout import ROOT
 from planner_r1.downloads.sources import load_catalogue
 from planner_r1.evaluator.profiles import HOLES
 from planner_r1.paper.artefacts import FIGURE, TABLE, Artefact, artefacts_of
@@ -39,7 +40,7 @@ from planner_r1.reward import weights_label
 from planner_r1.study import OFFICIAL, Study
 from planner_r1.training.manifest import git_commit
 
-CAPTIONS = Path(__file__).resolve().parents[3] / "report"
+CAPTIONS = ROOT / "workflow" / "report"
 PAGE_BYTES = 15_000_000
 VIEWER_BYTES = 6_000_000
 COMPARED = ("differences", "equal_budgets")  # artefacts that compare regimes, in a section of their own
