@@ -19,13 +19,23 @@ settings.register_profile("untimed", deadline=None)  # machines differ in speed,
 settings.load_profile("untimed")
 
 
+SHARED_DATA = REPOSITORY.parent / "shared" / "data"
+NO_SHARED_DATA = "needs the real benchmark data in ../shared/data"
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real benchmark data beside the checkout; a test that needs it is skipped without it."""
-    folder = REPOSITORY.parent / "shared" / "data"
-    if not folder.is_dir():
-        pytest.skip(f"needs the real benchmark data in {folder}")
-    return folder
+    if not SHARED_DATA.is_dir():
+        pytest.skip(NO_SHARED_DATA)
+    return SHARED_DATA
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say in one line how much a run without the real benchmark data left out."""
+    skipped = [report for report in terminalreporter.stats.get("skipped", ()) if NO_SHARED_DATA in str(report.longrepr)]
+    if skipped:
+        terminalreporter.write_line(f"{len(skipped)} tests skipped: they need ../shared/data (the real benchmark data)")
 
 
 @pytest.fixture(scope="session")

@@ -65,11 +65,12 @@ def asked(checkpoints: int) -> dict[str, int]:
             {"all": 1, "study_config": 1, "build_sandbox": 1, "download": 39, "unpack": 6, "queries": 2, "parquet": 2}
             | {"base_model": 2, "preflight": 2, "memory_probe": 8, "report": 1},
         ),
-        # no test split
+        # no test split; not here: the database's archive with six members, two files of queries, 25 of the suites
         (
             "real_rows",
             ONCE
-            | {"queries": 2, "parquet": 2}
+            | {"download": 28, "unpack": 6, "queries": 2, "parquet": 2}
+            | {"multi_if_english": 1, "tau_bench_tasks": 1, "tau_bench_tools": 1}
             | {"base_model": 1, "train_run": 1, "evaluate_checkpoint": 2, "score": 2, "score_validations": 1}
             | asked(2),
         ),
@@ -221,7 +222,9 @@ def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
     avoided.write_text(json.dumps(query))
     checkout.change_study(avoiding_files, to="avoiding")
     planned = checkout.planned("data", "--configfile", "config/avoiding.yaml")
-    assert planned == {"build_sandbox": 1, "queries": 3, "parquet": 3, "data": 1}
+    # the database's archive with six members, and the file of one split
+    absent = {"download": 2, "unpack": 6}
+    assert planned == absent | {"build_sandbox": 1, "queries": 3, "parquet": 3, "data": 1}
     # what has been drawn is no reason to ignore a file that is gone
     for written, complaint in (("{}", "query 1: key 'date' is missing"), (None, "no such file of queries")):
         avoided.write_text(written) if written else avoided.unlink()
