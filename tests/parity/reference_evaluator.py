@@ -115,8 +115,13 @@ def pieces(day):
 
 
 def no_attraction_twice(plan):
-    seen = [piece for day in plan for piece in pieces(day)]
-    return len(seen) == len(set(seen))
+    seen = set()
+    for day in plan:
+        for piece in pieces(day):
+            if piece in seen:
+                return False
+            seen.add(piece)
+    return True
 
 
 def accommodation(plan, tables):
