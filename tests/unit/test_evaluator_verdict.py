@@ -101,3 +101,12 @@ def test_every_verdict_needs_its_query():
 def test_denominators_of_the_full_splits(shared_data, split, constraints):
     queries = load_queries(shared_data / "travelplanner" / "queries" / f"{split}.jsonl")
     assert sum(map(constraints_asked, queries)) == constraints
+
+
+def test_the_city_of_a_day_is_read_for_any_way_of_travel_that_names_no_leg(small_store):
+    plan = changed(2, "transportation", "walk")
+    plan[1]["current_city"] = ["Alba"]
+    plan[0]["current_city"] = "from Bria to Alba"  # so that all other rules have said no before they come to day 2
+    assert evaluate(plan, query(), small_store).commonsense == dict.fromkeys(COMMONSENSE)
+    plan[1]["transportation"] = "walk from Alba to Alba"
+    assert evaluate(plan, query(), small_store).commonsense["is_valid_information_in_sandbox"] is True

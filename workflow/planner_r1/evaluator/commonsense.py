@@ -164,10 +164,9 @@ def _unknown_leg(case: Case, day: Day) -> str | None:
     value = day.text("transportation")
     if not value:
         return None
-    mode = mode_to_look_up(value)
+    mode, pair = mode_to_look_up(value), leg(day)  # both are read in any case, so that either may raise
     if mode is None:
         return f"unknown way to travel: {quote(value)}" if "unknown_mode" in case.closed else None
-    pair = leg(day)
     if mode == "flight":
         number = flight_number(day)
         if pair is None:
