@@ -86,7 +86,29 @@ def test_score_takes_an_agents_answers(run, files):
     assert run("score", *files.options())[0] == 0
     verdicts = files.verdicts()
     assert [v["final_pass"] for v in verdicts] == [True, False, False]
-    assert [v["reason"] for v in verdicts] == [None, "no <answer> block", "no <answer> block"]
+    assert verdicts[0]["reason"] is None and "no <answer> block" in verdicts[1]["reason"]
+    assert "empty" in verdicts[2]["reason"] and all("lenient" not in verdict for verdict in verdicts)
+
+
+@pytest.mark.parametrize("profile", ["official", "strict", "both"])
+def test_score_shows_a_lenient_reading_beside_the_rates_and_changes_none(run, files, profile):
+    plan = json.dumps(AGENT_PLAN)
+    texts = [f"<answer>{plan}</answer>", f"<answer>```json\n{plan}\n```</answer>", "<answer>I have no plan.</answer>"]
+    files.write(line(1, three_days()), line(2, "junk"), *(json.dumps({"idx": 1, "answer": text}) for text in texts))
+    assert run("score", *files.options(), "--profile", profile)[0] == 0
+    alone = files.verdicts()
+    assert "fence" in alone[3]["reason"] and "only text" in alone[4]["reason"]
+    status, out, _ = run("score", *files.options(), "--profile", profile, "--lenient")
+    assert status == 0
+    verdicts = files.verdicts()
+    beside = [verdict.pop("lenient", None) for verdict in verdicts]
+    assert verdicts == alone
+    assert beside[:3] == [None, None, None]  # a plan, junk, an answer with a plan
+    assert beside[3] == {key: value for key, value in alone[2].items() if key != "idx"} and beside[3]["final_pass"]
+    assert not beside[4]["delivered"] and "no JSON array" in beside[4]["reason"]
+    rate = next(row for row in out.splitlines() if "final_pass" in row)
+    assert rate.count("40.0%") == rate.count("60.0%") == (2 if profile == "both" else 1)
+    assert "not the benchmark's" in out
 
 
 def test_score_says_which_queries_are_left_out(run, files):
