@@ -146,22 +146,23 @@ def submission(
     planner-r1 submission --trajectories trajectories.jsonl --queries test.jsonl \\
         --database database --out submission.jsonl
 
-    Every query needs one line, and every plan the official format: all faults are named, and nothing is written. An
-    answer without a valid plan counts as not delivered. So does a plan on which the official evaluator raises, since
-    it would end the scoring of the whole file; such plans are named.
+    Every query needs one line, and every plan must be a list of objects, or null: otherwise the faults are named, and
+    nothing is written. An answer without a valid plan counts as not delivered. So does a plan on which the official
+    evaluator raises, since it would end the scoring of the whole file; such plans are named. So are days that lack a
+    key or hold null or the like instead of text: the leaderboard scores them as they are.
     """
     check_output(out, trajectories, queries)
     asked = load_queries(queries)
     store = open_database(database)
     check_places(asked, store)
-    records, notes = make_submission(read_lines(trajectories, asked, store), asked, store)
-    write_lines(out, records)
-    for note in notes:
+    made = make_submission(read_lines(trajectories, asked, store), asked, store)
+    write_lines(out, made.records)
+    for note in made.notes():
         print(note, file=sys.stderr)
-    delivered = sum(record["plan"] is not None for record in records)
-    print(f"{out}: {len(records)} lines, {delivered} with a plan")
-    if len(records) != TEST_QUERIES:
-        print(f"the leaderboard takes the {TEST_QUERIES:,} queries of the test split, these are {len(records)}")
+    delivered = sum(record["plan"] is not None for record in made.records)
+    print(f"{out}: {len(made.records)} lines, {delivered} with a plan")
+    if len(made.records) != TEST_QUERIES:
+        print(f"the leaderboard takes the {TEST_QUERIES:,} queries of the test split, these are {len(made.records)}")
 
 
 _WORLD = WorldSpec()
