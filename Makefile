@@ -1,6 +1,6 @@
 # make demo   install, then run the quick study end to end (about 15 minutes on 2 cores)
 # make smoke  the same stations with a handful of training steps (about 4 minutes)
-# make test   install, then run all tests, the slow ones too
+# make test   install, then run the tests that everybody runs (about 8 minutes); test-slow and test-long run the others
 
 PYTHON ?= python3.11
 VENV   := .venv
@@ -8,8 +8,11 @@ BIN    := $(VENV)/bin
 CORES  ?= 2
 # make install INSTALLER=pip   without uv: slower
 INSTALLER ?= uv
+PLANS  ?= 1000000
+PYTEST   := $(BIN)/python -m pytest
+TOGETHER := $(PYTEST) --numprocesses $(CORES) --dist loadfile
 
-.PHONY: install demo smoke test lint
+.PHONY: install demo smoke test test-slow test-long test-recovery test-plans lint
 
 install: $(VENV)/installed
 
@@ -27,10 +30,23 @@ smoke: install
 	$(BIN)/snakemake --cores $(CORES) all --configfile config/smoke.yaml
 	@cat results/smoke/summary.md
 
-# Those that train, and a SLURM of virtual nodes, want the machine to themselves; all others are run side by side.
+# A pyramid: `test` is for everybody, `test-slow` is what CI runs beside it, `test-long` is for a release or for whoever
+# changes what it looks at. Those that train want the machine to themselves; all others run side by side.
 test: install
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --dist loadfile tests/unit tests/parity tests/dag
-	$(BIN)/python -m pytest tests/e2e tests/slurm
+	OMP_NUM_THREADS=1 $(TOGETHER) -m "not slow and not long" tests/unit tests/parity tests/dag tests/e2e/test_report_browser.py
+	$(PYTEST) -m "not slow" tests/e2e/test_verl_run.py
+
+test-slow: install
+	OMP_NUM_THREADS=1 $(TOGETHER) -m slow tests/unit tests/parity tests/dag tests/e2e/test_dvc_run.py
+	$(PYTEST) -m slow tests/e2e tests/slurm --ignore tests/e2e/test_dvc_run.py
+
+test-long: test-recovery test-plans
+
+test-recovery: install
+	$(PYTEST) -m long tests/slurm
+
+test-plans: install
+	cd tests && PYTHONPATH=. ../$(BIN)/python -m long.random_plans --plans $(PLANS) --processes $(CORES)
 
 lint: install
 	$(BIN)/ruff check workflow tests benchmarks slurm

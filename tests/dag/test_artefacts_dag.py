@@ -80,6 +80,7 @@ def test_an_edit_of_one_module_makes_exactly_those_that_load_it(finished, module
     assert planned == dict.fromkeys(expected | readers(expected) | ALWAYS | summary, 1)
 
 
+@pytest.mark.slow
 def test_a_deleted_output_is_made_again_and_nothing_else(finished):
     results = "results/quick"
     every = {f"{results}/{file}" for file in artefact_files(MADE)}

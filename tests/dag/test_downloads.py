@@ -151,6 +151,7 @@ def test_downloads_are_made_and_never_again(site):
     assert downloads(copy, "downloads", *SITE) == (1, 0)
 
 
+@pytest.mark.slow
 def test_a_file_that_was_lost_and_fetched_again_trains_nothing_again(site):
     copy, _ = site
     for script in (copy.folder / "workflow" / "scripts").glob("*.py"):
@@ -167,6 +168,7 @@ def test_a_file_that_was_lost_and_fetched_again_trains_nothing_again(site):
     assert copy.planned("all", *SITE) == {}
 
 
+@pytest.mark.slow
 def test_a_download_that_fails_leaves_the_others_and_what_came_of_it(site):
     copy, server = site
     shard = "data/models/m/model-1.safetensors"
@@ -183,6 +185,7 @@ def test_a_download_that_fails_leaves_the_others_and_what_came_of_it(site):
     assert os.listdir(copy.folder / "data" / "models" / "m") == ["model-1.safetensors"]
 
 
+@pytest.mark.slow
 def test_a_killed_snakemake_goes_on(site):
     copy, server = site
     shard = "data/models/m/model-1.safetensors"
@@ -202,6 +205,7 @@ def test_a_killed_snakemake_goes_on(site):
     assert (copy.folder / shard).read_bytes() == server.files["/model-1.safetensors"]
 
 
+@pytest.mark.slow
 def test_a_copy_of_a_filled_data_folder_serves_another_site(site, tmp_path_factory, monkeypatch):
     copy, server = site
     assert copy.snakemake("--cores", "2", "downloads", *SITE).returncode == 0

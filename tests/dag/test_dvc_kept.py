@@ -11,6 +11,8 @@ import yaml
 from helpers.clone import Clone, stubbed_clone
 from planner_r1.study import Study
 
+pytestmark = pytest.mark.slow
+
 FIRST, SECOND = "config/quick.yaml", "config/studies/second.yaml"  # the root's study, and the one beside it
 KEPT, RESULTS = "results/second/dvc.yaml", Path("results/second")
 LARGE = ("runs/tiny/grpo/seed0/metrics.jsonl", "validations/tiny/grpo/seed0/scores.jsonl", "models/tiny/MANIFEST.json")

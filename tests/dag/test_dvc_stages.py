@@ -135,6 +135,7 @@ def scripts(checkout: Clone, rules: set[str]) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_git_takes_what_the_cache_does_not(checkout):
     checkout.run("cp", str(REPOSITORY / ".gitignore"), ".")
     checkout.run("git", "init", "--quiet", ".")
@@ -154,6 +155,7 @@ def test_git_takes_what_the_cache_does_not(checkout):
         assert {file.rstrip("/") for file in ignored} == {file for file, cached in outs.items() if cached}
 
 
+@pytest.mark.slow
 def test_downloads_that_are_there_change_no_stage(checkout):
     before = stages_of(checkout, "paper")
     text = (checkout.folder / "dvc.yaml").read_text()

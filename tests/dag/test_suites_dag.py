@@ -85,6 +85,7 @@ def finished(tmp_path_factory) -> Copy:
     return copy
 
 
+@pytest.mark.slow
 def test_edits_and_keys_rerun_what_they_touch(finished):
     assert finished.planned("all") == {}
     made = Study.load(str(finished.folder / "config" / "quick.yaml"))

@@ -12,8 +12,6 @@ from helpers import browser
 from helpers.small_report import LAST, LONG, UNKNOWN, write_small_study
 from planner_r1.paper.report.notebook import write_report
 
-pytestmark = pytest.mark.slow
-
 WIDTHS = (1280, 400)
 # The text of the page by the size of its letters: the smallest that is not empty.
 SMALLEST = """

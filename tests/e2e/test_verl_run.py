@@ -20,8 +20,6 @@ from planner_r1.training.evaluate import EvaluateSpec, evaluate_checkpoint
 from planner_r1.training.launch import TrainSpec, train
 from planner_r1.training.memory_probe import out_of_memory
 
-pytestmark = pytest.mark.slow
-
 DEADLINE = 900  # seconds; for a process that hangs, not for one that is slow
 PROMPT, RESPONSE, STEPS = 700, 60, 5
 OVERRIDES = {
@@ -155,6 +153,7 @@ def weights_of(folder):
     return load_file(Path(folder) / "model.safetensors")
 
 
+@pytest.mark.slow
 def test_a_killed_run_ends_like_one_that_was_not(uninterrupted, interrupted):
     assert manifest(interrupted)["final_step"] == STEPS
     assert sorted(metrics(interrupted)) == list(range(STEPS + 1))
@@ -163,6 +162,7 @@ def test_a_killed_run_ends_like_one_that_was_not(uninterrupted, interrupted):
     assert set(manifest(interrupted)["files"]) == set(manifest(uninterrupted)["files"])
 
 
+@pytest.mark.slow
 def test_a_killed_run_continues_from_its_checkpoint(interrupted):
     starts = [segment["first_step"] for segment in segments_of(interrupted)]
     assert starts[:2] == [1, 4]
@@ -173,8 +173,12 @@ def segments_of(made):
     return list(read_lines(made.work / "segments.jsonl"))
 
 
-def test_nothing_of_a_run_is_left_running(uninterrupted, interrupted):
+def test_nothing_of_a_run_is_left_running(uninterrupted):
     assert marked(uninterrupted.work) == []
+
+
+@pytest.mark.slow
+def test_nothing_of_a_killed_run_is_left_running(interrupted):
     assert marked(interrupted.work) == []
 
 
@@ -243,6 +247,7 @@ def test_a_validation_during_training_is_recorded_by_episode(uninterrupted, stud
     assert all(line["text"].startswith("system") for line in lines)
 
 
+@pytest.mark.slow
 def test_a_log_of_a_run_that_went_well_or_was_killed_speaks_of_no_lack_of_memory(uninterrupted, interrupted):
     logs = [log for run in (uninterrupted, interrupted) for log in run.work.glob("verl.*.log")]
     assert len(logs) >= 4

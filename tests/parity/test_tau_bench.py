@@ -49,7 +49,7 @@ def written(before, after):
 
 def same(found, official, case):
     if found.startswith("Error: ") and official.startswith("Error: ") and case.startswith(PYTHON_WORDS):
-        return True
+        return found == official or "not callable" not in official
     return found == official
 
 

@@ -86,7 +86,29 @@ def test_score_takes_an_agents_answers(run, files):
     assert run("score", *files.options())[0] == 0
     verdicts = files.verdicts()
     assert [v["final_pass"] for v in verdicts] == [True, False, False]
-    assert [v["reason"] for v in verdicts] == [None, "no <answer> block", "no <answer> block"]
+    assert verdicts[0]["reason"] is None and "no <answer> block" in verdicts[1]["reason"]
+    assert "empty" in verdicts[2]["reason"] and all("lenient" not in verdict for verdict in verdicts)
+
+
+@pytest.mark.parametrize("profile", ["official", "strict", "both"])
+def test_score_shows_a_lenient_reading_beside_the_rates_and_changes_none(run, files, profile):
+    plan = json.dumps(AGENT_PLAN)
+    texts = [f"<answer>{plan}</answer>", f"<answer>```json\n{plan}\n```</answer>", "<answer>I have no plan.</answer>"]
+    files.write(line(1, three_days()), line(2, "junk"), *(json.dumps({"idx": 1, "answer": text}) for text in texts))
+    assert run("score", *files.options(), "--profile", profile)[0] == 0
+    alone = files.verdicts()
+    assert "fence" in alone[3]["reason"] and "only text" in alone[4]["reason"]
+    status, out, _ = run("score", *files.options(), "--profile", profile, "--lenient")
+    assert status == 0
+    verdicts = files.verdicts()
+    beside = [verdict.pop("lenient", None) for verdict in verdicts]
+    assert verdicts == alone
+    assert beside[:3] == [None, None, None]  # a plan, junk, an answer with a plan
+    assert beside[3] == {key: value for key, value in alone[2].items() if key != "idx"} and beside[3]["final_pass"]
+    assert not beside[4]["delivered"] and "no JSON array" in beside[4]["reason"]
+    rate = next(row for row in out.splitlines() if "final_pass" in row)
+    assert rate.count("40.0%") == rate.count("60.0%") == (2 if profile == "both" else 1)
+    assert "not the benchmark's" in out
 
 
 def test_score_says_which_queries_are_left_out(run, files):
@@ -191,31 +213,18 @@ def test_submission(run, files, tmp_path):
     assert list(first) == ["idx", "query", "plan"] and (first["idx"], first["query"]) == (1, "Trip 1")
     assert first["plan"][0]["transportation"].startswith("Flight Number: F1, from Dorn to Alba")
     assert second == {"idx": 2, "query": "Trip 2", "plan": None}
-    assert "query 2: plan left out" in err
+    assert "plans left out" in err and "query 2" in err
     assert "2 lines, 1 with a plan" in out and "1,000 queries" in out
 
 
 def test_submission_names_every_fault_and_writes_nothing(run, files):
     save_queries(files.queries, [query(idx=i) for i in range(1, 5)])
-    broken = three_days()
-    del broken[0]["dinner"], broken[0]["days"]
-    broken[1]["lunch"] = None
-    broken[2] = "day 3"
-    files.write(line(1, broken), line(2, None), line(2, None), line(4, "plan"))
+    files.write(line(1, [*three_days(), "day 4"]), line(2, None), line(2, None), line(4, "plan"))
     options = ["--trajectories" if option == "--plans" else option for option in files.options()]
     status, _, err = run("submission", *options)
     assert status == 2 and not files.out.exists()
-    for fault in (
-        "7 faults",
-        "query 3 has no line",
-        "query 2 has 2 lines",
-        "query 1: day 1: key 'dinner' is missing",
-        "query 1: day 1: key 'days' is missing",
-        "query 1: day 2: key 'lunch' must be text, found NoneType",
-        "query 1: day 3: must be an object, found str",
-        "query 4: the plan must be a list of days or null, found str",
-    ):
-        assert fault in err
+    faults = ("4 faults", "query 1: day 4", "query 2 has 2 lines", "query 3 has no line", "query 4")
+    assert all(fault in err for fault in faults)
 
 
 def test_world_can_be_used_at_once(run, tmp_path):

@@ -101,6 +101,7 @@ def test_what_runs_beside_verl_is_in_the_gpu_lock():
     assert not missing
 
 
+@pytest.mark.slow
 def test_the_gpu_lock_is_what_its_requirements_resolve_to(tmp_path, monkeypatch):
     """By uv, from package metadata alone: nothing is installed and no GPU is asked for."""
     pytest.importorskip("uv", reason="uv is not installed")

@@ -146,3 +146,29 @@ def test_a_city_whose_name_holds_to_counts_as_travel_for_absence(small_store):
     plan[1]["transportation"] = "-"
     reasons = evaluate(plan, query(visiting_city_number=2), small_store).reasons
     assert reasons[ABSENT] == "day 2: transportation is not filled in"
+
+
+def test_a_day_that_says_it_is_not_needed_is_not_counted(small_store):
+    plan = three_days()
+    plan[1]["current_city"] = "You don't need to fill in the information for this or later days."
+    plan[1]["transportation"] = "walk"
+    assert not evaluate(plan, query(visiting_city_number=2), small_store).commonsense[ABSENT]
+    plan[1]["current_city"] = "You need to know"
+    assert evaluate(plan, query(visiting_city_number=2), small_store).commonsense[ABSENT]
+
+
+@pytest.mark.parametrize(
+    ("city", "blank", "holds"),
+    [
+        ("Alba(close to x)", "transportation", False),
+        ("Alba(into x)", "transportation", False),
+        ("Alba(close to x)", "attraction", True),
+        ("Alba(into x)", "attraction", False),
+        ("Alba(into x)", "lunch", False),
+        ("Alba(close to x)", "lunch", False),
+    ],
+)
+def test_what_must_be_filled_in_goes_by_three_words(small_store, city, blank, holds):
+    plan = three_days()
+    plan[1] |= {"current_city": city, "transportation": "walk to Alba", blank: "-"}
+    assert evaluate(plan, query(), small_store).commonsense[ABSENT] is holds

@@ -83,6 +83,23 @@ def test_cuisine_does_not_count_at_home(small_store):
     assert hard(small_store, plan, query(cuisine=["Indian"]))["valid_cuisine"] is False
 
 
+@pytest.mark.parametrize(
+    ("meals", "holds"),
+    [
+        ({}, True),  # the dinner is the trip's only Italian meal
+        ({"breakfast": "Home Kitchen, Dorn"}, False),
+        ({"lunch": "Home Kitchen, Dorn"}, False),
+        ({"lunch": "Old Mill, North Side, Alba", "dinner": "Home Kitchen, Dorn"}, True),
+        ({"dinner": "Old Mill, North Side, Alba(Dorn)"}, True),  # in Alba, whatever stands in the parenthesis
+        ({"breakfast": None}, True),
+    ],
+)
+def test_a_meal_at_home_ends_its_day_for_the_cuisines(small_store, meals, holds):
+    plan = three_days()
+    plan[0] |= meals
+    assert hard(small_store, plan, query(cuisine=["Italian"]))["valid_cuisine"] is holds
+
+
 @pytest.mark.parametrize(("rule", "holds"), [("smoking", False), ("pets", True), ("parties", True)])
 def test_room_rule(small_store, rule, holds):
     assert hard(small_store, asked=query(house_rule=rule))["valid_room_rule"] is holds

@@ -30,24 +30,23 @@ def without(day, key):
 
 
 @pytest.mark.parametrize(
-    ("plan", "reason"),
+    ("plan", "day", "key"),
     [
-        (without(2, "current_city"), "day 2 has no current_city"),
-        (without(3, "transportation"), "day 3 has no transportation"),
-        (changed(1, "current_city", "from Dorn, Alba"), "day 1: current_city does not read"),
-        (changed(1, "transportation", "flight number: F1, from Dorn to Alba"), "day 1: the flight is not written"),
-        (changed(2, "transportation", "Flight Number: Alb"), "day 2: the flight does not say"),
-        (changed(2, "lunch", None), "day 2: lunch is no text but NoneType"),
-        (changed(2, "attraction", ["Alba Tower"]), "day 2: attraction is no text but list"),
-        (changed(2, "dinner", "x" * 10_001), "day 2: dinner has 10,001 characters"),
-        ([*three_days()[:2], "day 3"], "day 3 is no object but str"),
-        ([None, None, None], "day 1 is no object but NoneType"),
+        (without(2, "current_city"), 2, "current_city"),
+        (without(3, "transportation"), 3, "transportation"),
+        (changed(1, "current_city", "from Dorn, Alba"), 1, "current_city"),
+        (changed(1, "transportation", "flight number: F1, from Dorn to Alba"), 1, "Flight Number"),
+        (changed(2, "transportation", "Flight Number: Alb"), 2, "flight"),
+        (changed(2, "lunch", 3), 2, "lunch"),
+        (changed(2, "attraction", ["Alba Tower"]), 2, "attraction"),
+        ([*three_days()[:2], "day 3"], 3, "object"),
+        ([None, None, None], 1, "object"),
     ],
 )
-def test_where_the_official_code_raises_the_plan_fails_with_a_reason(small_store, plan, reason):
+def test_where_the_official_code_raises_the_plan_fails_with_a_reason(small_store, plan, day, key):
     verdict = evaluate(plan, query(), small_store)
     assert verdict.delivered and not verdict.final_pass and verdict.hard is None
-    assert verdict.reason.startswith(f"the plan cannot be judged: {reason}")
+    assert f"day {day}" in verdict.reason and key in verdict.reason
     assert verdict.commonsense == dict.fromkeys(COMMONSENSE)
 
 
@@ -102,3 +101,12 @@ def test_every_verdict_needs_its_query():
 def test_denominators_of_the_full_splits(shared_data, split, constraints):
     queries = load_queries(shared_data / "travelplanner" / "queries" / f"{split}.jsonl")
     assert sum(map(constraints_asked, queries)) == constraints
+
+
+def test_the_city_of_a_day_is_read_for_any_way_of_travel_that_names_no_leg(small_store):
+    plan = changed(2, "transportation", "walk")
+    plan[1]["current_city"] = ["Alba"]
+    plan[0]["current_city"] = "from Bria to Alba"  # so that all other rules have said no before they come to day 2
+    assert evaluate(plan, query(), small_store).commonsense == dict.fromkeys(COMMONSENSE)
+    plan[1]["transportation"] = "walk from Alba to Alba"
+    assert evaluate(plan, query(), small_store).commonsense["is_valid_information_in_sandbox"] is True

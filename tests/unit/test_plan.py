@@ -88,19 +88,16 @@ GOOD = json.dumps(PLAN)
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (None, "no text"),
-        (b"<answer>[]</answer>", "no text"),
-        ("", "no <answer> block"),
+        (None, "not text"),
+        (b"<answer>[]</answer>", "not text"),
+        ("", "empty"),
+        ("I give up.", "no <answer> block"),
         ("A plan: " + GOOD, "no <answer> block"),
         (f"<answer>{GOOD}", "not closed"),
         (f"</answer>{GOOD}<answer>", "not closed"),
         (f"<answer>{GOOD}</answer> or <answer>", "not closed"),  # the last block counts
-        (f"<answer>```json\n{GOOD}\n```</answer>", "no valid JSON"),
-        (f"<answer>My plan: {GOOD}</answer>", "no valid JSON"),
-        (f"<answer>{GOOD} Enjoy!</answer>", "no valid JSON"),
-        (f"<answer>{GOOD[:-1]},]</answer>", "no valid JSON"),
-        (f"<answer>{GOOD[:-1]}</answer>", "no valid JSON"),
-        ("<answer></answer>", "no valid JSON"),
+        (f"<answer>{GOOD[:-1]},]</answer>", "invalid JSON"),
+        (f"<answer>{GOOD[:-1]}</answer>", "invalid JSON"),
         (f"<answer>{GOOD.replace('240', 'NaN')}</answer>", "NaN"),
         (f"<answer>{GOOD.replace('240', '-Infinity')}</answer>", "Infinity"),
         (f"<answer>{GOOD.replace('240', '9' * 5000)}</answer>", "a number of 5000 digits"),
@@ -113,7 +110,36 @@ GOOD = json.dumps(PLAN)
 )
 def test_whatever_else_gives_a_reason(text, reason):
     parsed = parse_answer(text)
-    assert parsed.plan is None and reason in parsed.reason
+    assert parsed.plan is None and reason in parsed.reason and "counts as no plan" in parsed.reason
+
+
+@pytest.mark.parametrize(
+    ("block", "what"),
+    [
+        ("", "holds nothing"),
+        (" \n", "holds nothing"),
+        (f"```json\n{GOOD}\n```", "code fence around JSON"),
+        ("```json\n[]\n```", "code fence around JSON"),
+        (f"\n~~~\n{GOOD}~~~ ", "code fence around JSON"),
+        (f"```json {GOOD}```", "code fence around JSON"),
+        (f"```json\n{GOOD[:-1]}\n```", "code fence around invalid JSON"),
+        (f"My plan: {GOOD}", "text around JSON"),
+        (f"{GOOD} Enjoy!", "text around JSON"),
+        (f"{GOOD} [See you] {{soon}}", "text around JSON"),
+        (f"[Dear user]\n```json\n{GOOD}\n```\nEnjoy!", "text around JSON"),
+        (f'So: {{"plan": {GOOD}}}', "text around JSON"),
+        ("I found nothing: []", "text around JSON"),
+        (f"My plan: {GOOD[:-1]}", "text around invalid JSON"),
+        ("I have no plan.", "only text, no JSON"),
+        ("I have no plan [sorry] {really}.", "only text, no JSON"),
+        ("```\nnothing", "only text, no JSON"),
+        ("[1, 2", "invalid JSON"),
+        ("[a]", "invalid JSON"),
+    ],
+)
+def test_what_stands_in_the_block_instead_of_json_alone_is_named(block, what):
+    parsed = parse_answer(f"<answer>{block}</answer>")
+    assert parsed.plan is None and what in parsed.reason
 
 
 def test_the_last_block_counts_and_white_space_around_the_json_is_fine():

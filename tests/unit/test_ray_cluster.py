@@ -11,6 +11,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+pytestmark = pytest.mark.slow
+
 COUNT_NODES = """
 import os, ray
 ray.init(address="auto", log_to_driver=False)

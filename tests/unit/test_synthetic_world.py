@@ -1,6 +1,7 @@
 """Made-up worlds: reproducible, of the size asked for, and acceptable to the builder of the official files."""
 
 import csv
+import io
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,69 @@ def test_an_impossible_world_is_refused_by_the_name_of_the_key(tmp_path, key, va
     with pytest.raises(InputError, match=key):
         write_world(WorldSpec(**{key: value}), tmp_path / "world")
     assert not (tmp_path / "world").exists()
+
+
+# The dialect of each released file: its header, and whether it ends with a line break. All end their lines with "\n",
+# no byte order mark, and quotes around those cells alone that hold a comma, a quote or a line break.
+RELEASED = {
+    "accommodations/clean_accommodations_2022.csv": (
+        ",NAME,room type,price,minimum nights,review rate number,house_rules,maximum occupancy,city",
+        True,
+    ),
+    "attractions/attractions.csv": ("Name,Latitude,Longitude,Address,Phone,Website,City", True),
+    "background/citySet.txt": (None, True),
+    "background/citySet_with_states.txt": (None, False),
+    "background/stateSet.txt": (None, True),
+    "flights/clean_Flights_2022.csv": (
+        ",Flight Number,Price,DepTime,ArrTime,ActualElapsedTime,FlightDate,OriginCityName,DestCityName,Distance",
+        True,
+    ),
+    "googleDistanceMatrix/distance.csv": ("origin,destination,cost,duration,distance", True),
+    "restaurants/clean_restaurant_2022.csv": (",Name,City,Cuisines,Average Cost,Aggregate Rating", True),
+}
+
+
+def check_dialect(database: Path) -> None:
+    for name, (header, ends_with_line_break) in RELEASED.items():
+        text = (database / name).read_bytes().decode("utf-8")
+        assert not text.startswith("\ufeff") and "\r" not in text, name
+        assert text.endswith("\n") == ends_with_line_break and not text.endswith("\n\n"), name
+        if header is not None:
+            assert text.partition("\n")[0] == header, name
+            written = io.StringIO()
+            csv.writer(written, lineterminator="\n").writerows(csv.reader(io.StringIO(text)))
+            assert written.getvalue() == text, name  # the writer quotes what needs it, and nothing else
+
+
+def test_a_world_is_written_in_the_dialect_of_the_released_files(tmp_path):
+    write_world(WorldSpec(seed=3, cities=4, states=2), tmp_path / "world")
+    assert {str(path.relative_to(tmp_path / "world")) for path in (tmp_path / "world").rglob("*.*")} == set(RELEASED)
+    check_dialect(tmp_path / "world")
+
+
+def test_the_released_files_are_in_that_dialect(shared_data):
+    check_dialect(shared_data / "travelplanner" / "database")
+
+
+def test_the_official_reader_of_the_cities_reads_a_worlds(tmp_path):
+    """It cuts the text at line breaks, and each piece at a tab: an empty piece at the end would not make a pair."""
+    write_world(WorldSpec(seed=3, cities=4, states=2), tmp_path)
+    text = (tmp_path / "background/citySet_with_states.txt").read_text(encoding="utf-8")
+    assert dict(piece.split("\t") for piece in text.split("\n")).keys() == set(
+        (tmp_path / "background/citySet.txt").read_text(encoding="utf-8").split()
+    )
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_the_builder_reads_either_line_end(tmp_path, line_break):
+    """Copies of distance.csv with carriage returns are about."""
+    write_world(WorldSpec(seed=3, cities=4, states=2), tmp_path / "world")
+    before, after = tmp_path / "before", tmp_path / "after"
+    build(tmp_path / "world", before)
+    for name in RELEASED:
+        path = tmp_path / "world" / name
+        path.write_bytes(path.read_bytes().replace(b"\n", line_break.encode()))
+    build(tmp_path / "world", after)
+    for path in before.iterdir():
+        if path.name != "store.json":  # which holds the hashes of the files it was built from
+            assert path.read_bytes() == (after / path.name).read_bytes(), path.name

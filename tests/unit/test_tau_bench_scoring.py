@@ -8,6 +8,7 @@ import pytest
 from planner_r1 import cli
 from planner_r1.errors import InputError
 from planner_r1.ood.tau_bench.data import Benchmark
+from planner_r1.ood.tau_bench.episode import BAD_CALL, DONE, END_REASONS, REJECTED, TURN_LIMIT
 from planner_r1.ood.tau_bench.made_up import ShopSpec, write_shop
 
 
@@ -53,11 +54,37 @@ def test_rewards_in_the_order_given(score, folder):
         ("test-1", 1.0),
         ("test-3", 1.0),
     ]
-    assert set(records[0]) == {"id", "reward", "data_hash", "returned"}
+    assert set(records[0]) == {"id", "reward", "data_hash", "end_reason", "returned"}
     assert records[1]["data_hash"] == Benchmark(folder).shop.hash()
     assert records[0] == records[3]
     assert [len(record["returned"]) for record in records] == [3, 0, 3, 3]
-    assert "4 episodes, 3 passed (75.0%)" in output
+    assert "4 episodes, 3 passed (75.0%)" in output and "end by themselves" not in output
+
+
+def test_an_episode_that_was_cut_off_counts_nothing_whatever_it_did(score, folder):
+    line = gold(folder, 0)
+    given = [{}, *({"end_reason": reason} for reason in END_REASONS)]
+    status, records, output, _ = score(*({**line, **ended} for ended in given))
+    assert status == 0
+    assert [record["end_reason"] for record in records] == [None, *END_REASONS]
+    rewards = {record["end_reason"]: record["reward"] for record in records}
+    assert rewards == {None: 1.0, DONE: 1.0, TURN_LIMIT: 0.0, BAD_CALL: 0.0, REJECTED: 0.0}
+    assert len({(record["data_hash"], *record["returned"]) for record in records}) == 1  # the shop is as it was left
+    assert "5 episodes, 2 passed (40.0%)" in output and "3 of them" in output
+
+
+def test_the_end_changes_no_official_reward_but_that_of_a_cut_off_episode(score, shared_data):
+    folder = shared_data / "tau_bench_retail"
+    rows = [json.loads(row) for row in (folder / "tau_retail_mutations.jsonl").read_text().splitlines()]
+    lines = [{key: row[key] for key in ("id", "responds", "actions")} for row in rows]
+    ends = [{"end_reason": (DONE, TURN_LIMIT)[number % 2]} for number in range(len(lines))]
+    official = [row["reward"] for row in rows]
+    _, untold, *_ = score(*lines, data=folder)
+    _, told, *_ = score(*({**line, **end} for line, end in zip(lines, ends, strict=True)), data=folder)
+    assert [record["reward"] for record in untold] == official
+    assert [record["reward"] for record in told[::2]] == official[::2]
+    assert sum(official[1::2]) > 0 and {record["reward"] for record in told[1::2]} == {0.0}
+    assert [record["data_hash"] for record in told] == [row["data_hash_at_reward"] for row in rows]
 
 
 def test_what_follows_a_transfer_is_not_done(score, folder):
@@ -104,7 +131,10 @@ def test_what_a_model_wrote_is_no_fault_of_the_file(score):
         ({"id": "test-0", "actions": ["think"]}, "line 1: an action must be an object"),
         ({"id": "test-0", "actions": [{"name": "think"}]}, "line 1: an action must be an object"),
         ({"id": "test-0", "actions": [{"name": 5, "kwargs": {}}]}, "line 1: an action must be an object"),
-        ({"id": "test-0", "actions": [{"name": "think", "kwargs": "x"}]}, "line 1: an action must be an object"),
+        ({"id": "test-0", "actions": [], "end_reason": "over"}, "line 1: 'end_reason'"),
+        ({"id": "test-0", "actions": [], "end_reason": None}, "line 1: 'end_reason'"),
+        ({"id": "test-0", "actions": [], "end_reason": ["done"]}, "line 1: 'end_reason'"),
+        ({"id": "test-0", "actions": [], "end_reason": "Done"}, ", ".join(END_REASONS)),
     ],
 )
 def test_a_wrong_line_is_named_and_nothing_is_written(score, tmp_path, line, complaint):
@@ -113,6 +143,33 @@ def test_a_wrong_line_is_named_and_nothing_is_written(score, tmp_path, line, com
     status, _, _, error = score(line, out=out)
     assert status == 2 and complaint in error and error.count("\n") == 1
     assert out.read_text() == "as it was"
+
+
+@pytest.mark.parametrize(
+    "kwargs, kind",
+    [
+        ("{'a': 1}", "Python literal"),
+        (" {'a': [None, -1.5, (True,)], 'b\\d': {'c'}}\n", "Python literal"),
+        ('{"a": None}', "Python literal"),
+        ('{"a": 1}', "JSON in a text"),
+        ("{'a': __import__('os').getcwd()}", "the text"),  # Python, but not a literal
+        ("{'a': b}", "the text"),
+        ("{'a': 1", "the text"),
+        ("[1]", "the text"),
+        ("x", "the text"),
+        ("", "the text"),
+        ("(" * 9_000, "the text"),
+        ("-" * 9_000 + "1", "the text"),
+        ("{'a': 1}" + " " * 20_000, "the text"),
+        ("{'a': '\x00'}", "the text"),
+        ("{'a': '\ud800'}", "the text"),
+    ],
+)
+def test_arguments_in_a_text_are_told_by_what_they_are_written_in(score, kwargs, kind):
+    lines = [{"id": "test-0", "actions": []}, {"id": "test-0", "actions": [{"name": "think", "kwargs": kwargs}]}]
+    status, records, _, error = score(*lines)
+    assert status == 2 and records is None and error.count("\n") == 1 and len(error) < 500
+    assert "line 2: 'kwargs' of 'think'" in error and kind in error
 
 
 def test_the_last_of_many_lines_is_looked_at_before_anything_is_written(score, folder, tmp_path):

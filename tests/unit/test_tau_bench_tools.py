@@ -367,6 +367,19 @@ def test_whatever_is_calculated_gives_a_number_or_an_error(text):
         ("1 + 1\n", "Error: invalid characters in expression"),
         ("__import__('os')", "Error: invalid characters in expression"),
         ("0 ** -1", "Error: 0.0 cannot be raised to a negative power"),
+        ("(1)(2)", "Error: 'int' object is not callable"),
+        ("2(3)", "Error: 'int' object is not callable"),
+        ("(1)(2)+1", "Error: 'int' object is not callable"),
+        ("1 + 2 (3)(4)", "Error: 'int' object is not callable"),
+        ("1()", "Error: 'int' object is not callable"),
+        ("(1.5)(2)", "Error: 'float' object is not callable"),
+        ("(3/2)(1 + 1)", "Error: 'float' object is not callable"),
+        ("(1/0)(2)", "Error: division by zero"),
+        ("(1)(1/0)", "Error: division by zero"),
+        ("1/0 + (1)(2)", "Error: division by zero"),
+        ("(1)(2) + 1/0", "Error: 'int' object is not callable"),
+        ("()(1)", "Error: 'tuple' object is not callable"),
+        ("1 - ()", "Error: unsupported operand type(s) for -: 'int' and 'tuple'"),
     ],
 )
 def test_calculations(expression, reply):
@@ -375,7 +388,10 @@ def test_calculations(expression, reply):
 
 @pytest.mark.parametrize(
     "expression",
-    ["(" * 1_999, "-" * 1_999 + "1", "(" * 900 + "1" + ")" * 900, "1" * 2_001, "(-8) ** 0.5", "1()", "", "()"],
+    [
+        *("(" * 1_999, "-" * 1_999 + "1", "(" * 900 + "1" + ")" * 900, "1" * 2_001, "(1)" * 600),
+        *("(-8) ** 0.5", "", "()", "() * 2", "...", "1(*2)", "1(**2)", "(1)(())"),
+    ],
 )
 def test_what_has_no_value_is_an_error(expression):
     assert call(Shop({}, {}, {}), "calculate", {"expression": expression}).startswith("Error: ")

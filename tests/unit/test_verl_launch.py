@@ -229,6 +229,7 @@ def test_outputs_hold_every_step_once_and_the_manifest_every_file(make_spec, ver
     assert record["versions"]["verl"] == "0.9.1"
 
 
+@pytest.mark.slow
 def test_an_interruption_at_any_point_changes_nothing_about_the_outputs(make_spec, verl, tmp_path):
     phases = [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 1}]
     uninterrupted = verl()
@@ -446,6 +447,7 @@ class Interruption:
         return counting
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keep", [True, False])
 def test_a_kill_during_any_change_of_the_disk_loses_nothing(make_spec, verl, tmp_path, keep):
     phases = [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 1}]

@@ -15,11 +15,10 @@ from rich.table import Table
 from planner_r1.console import few, say
 from planner_r1.databases import check_places, open_database
 from planner_r1.errors import InputError
-from planner_r1.evaluator import RATES
-from planner_r1.evaluator.profiles import HOLES
 from planner_r1.extras import how_to_install
 from planner_r1.ood.commands import suite_score
-from planner_r1.plan_files import Scores, check_output, read_lines, score_lines, write_lines
+from planner_r1.plan_files import add_lenient, check_output, read_lines, score_lines, write_lines
+from planner_r1.plan_summary import print_scores
 from planner_r1.queries import load_queries
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
 from planner_r1.sandbox.tools import TOOL_SCHEMAS, Toolbox
@@ -75,6 +74,9 @@ def score(
     database: Database,
     out: Annotated[Path, typer.Option(help="Where the verdicts go, one JSON line a plan, in the order of --plans.")],
     profile: Annotated[Profile, typer.Option(help="official, strict (its holes closed), or both.")] = Profile.official,
+    lenient: Annotated[
+        bool, typer.Option("--lenient", help="Show beside the rates what a lenient reading of answers would give.")
+    ] = False,
 ):
     """Score plans, or an agent's answers, and print the rates.
 
@@ -90,14 +92,21 @@ def score(
     asked or not judged; hard is null as a whole where the plan is too incomplete for it), total_cost, final_pass,
     reason, and reasons by constraint. With --profile both these are the official answers; the strict ones stand in the
     same form under strict, and holes names what lets the plan pass the official rules only.
+
+    An <answer> block must hold JSON and nothing else: an answer in a Markdown code fence or amid text counts as no
+    plan, and reason says so. With --lenient the line of every answer without a plan has lenient, the verdict on the one
+    JSON array of days that stands in the answer, whatever is around it; the rates of that reading stand beside the
+    others and are not the benchmark's.
     """
     check_output(out, plans, queries)
     asked = load_queries(queries)
     store = open_database(database)
     check_places(asked, store)
     scores = score_lines(lines := read_lines(plans, asked, store), asked, store, profile.value)
+    if lenient:
+        add_lenient(scores, lines, asked, store, profile.value)
     write_lines(out, scores.records)
-    _print_scores(scores)
+    print_scores(scores)
     if missing := len(asked) - len({line.idx for line in lines}):
         print(f"{missing} of {len(asked)} queries have no plan in {plans}: the rates are over the plans given")
 
@@ -135,22 +144,23 @@ def submission(
     planner-r1 submission --trajectories trajectories.jsonl --queries test.jsonl \\
         --database database --out submission.jsonl
 
-    Every query needs one line, and every plan the official format: all faults are named, and nothing is written. An
-    answer without a valid plan counts as not delivered. So does a plan on which the official evaluator raises, since
-    it would end the scoring of the whole file; such plans are named.
+    Every query needs one line, and every plan must be a list of objects, or null: otherwise the faults are named, and
+    nothing is written. An answer without a valid plan counts as not delivered. So does a plan on which the official
+    evaluator raises, since it would end the scoring of the whole file; such plans are named. So are days that lack a
+    key or hold null or the like instead of text: the leaderboard scores them as they are.
     """
     check_output(out, trajectories, queries)
     asked = load_queries(queries)
     store = open_database(database)
     check_places(asked, store)
-    records, notes = make_submission(read_lines(trajectories, asked, store), asked, store)
-    write_lines(out, records)
-    for note in notes:
+    made = make_submission(read_lines(trajectories, asked, store), asked, store)
+    write_lines(out, made.records)
+    for note in made.notes():
         print(note, file=sys.stderr)
-    delivered = sum(record["plan"] is not None for record in records)
-    print(f"{out}: {len(records)} lines, {delivered} with a plan")
-    if len(records) != TEST_QUERIES:
-        print(f"the leaderboard takes the {TEST_QUERIES:,} queries of the test split, these are {len(records)}")
+    delivered = sum(record["plan"] is not None for record in made.records)
+    print(f"{out}: {len(made.records)} lines, {delivered} with a plan")
+    if len(made.records) != TEST_QUERIES:
+        print(f"the leaderboard takes the {TEST_QUERIES:,} queries of the test split, these are {len(made.records)}")
 
 
 _WORLD = WorldSpec()
@@ -372,22 +382,6 @@ def _print_sources(catalogue) -> None:
         about = amount(source.bytes) if all(file.bytes is not None for file in source.files) else "size unknown"
         print(f"{source.name:{width}}  {here} of {len(source.wanted)} files here, {about}; {source.licence}")
         print(f"    {source.description}")
-
-
-def _print_scores(scores: Scores) -> None:
-    console = Console(highlight=False)
-    table = Table("rate", *scores.rates, caption=f"{next(iter(scores.rates.values()))['n']} plans")
-    for rate in RATES:
-        table.add_row(rate, *(f"{100 * found[rate]:.1f}%" for found in scores.rates.values()))
-    console.print(table)
-    if "official" not in scores.rates or "strict" not in scores.rates:
-        return
-    print(f"plans that pass official and fail strict: {scores.by_any_hole}")
-    if scores.holes:
-        table = Table("hole", "plans", "what it is")
-        for hole, count in scores.holes.most_common():
-            table.add_row(hole, str(count), "; and ".join(HOLES[name] for name in hole.split("+")))
-        console.print(table)
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from planner_r1.evaluator import Verdict, evaluate, rates
 from planner_r1.evaluator.holes import holes
 from planner_r1.evaluator.judge import check_query
 from planner_r1.evaluator.profiles import PROFILES
-from planner_r1.plan import parse_answer, to_official
+from planner_r1.plan import parse_answer, read_leniently, to_official
 from planner_r1.queries import Query
 from planner_r1.sandbox.store import Store
 
@@ -27,21 +27,27 @@ class Line:
     """One line of the file: the number of its query, and its plan in the official format.
 
     reason: why an agent's answer holds no plan; None for any other line
+    lenient: the same line in a lenient reading, of an answer that holds no plan
     """
 
     idx: int
     plan: object
     reason: str | None = None
+    lenient: Line | None = None
 
 
 @dataclass
 class Scores:
-    """What `score_lines` gives: a JSON object a line, rates by profile, plans that pass by a hole."""
+    """What `score_lines` gives: a JSON object a line, rates by profile, plans that pass by a hole.
+
+    lenient_rates: the rates by profile in a lenient reading of the answers (`add_lenient`); never the benchmark's
+    """
 
     records: list[dict] = field(default_factory=list)
     rates: dict[str, dict[str, float]] = field(default_factory=dict)
     holes: Counter[str] = field(default_factory=Counter)
     by_any_hole: int = 0
+    lenient_rates: dict[str, dict[str, float]] = field(default_factory=dict)
 
 
 def read_lines(path: str | Path, queries: Sequence[Query], store: Store) -> list[Line]:
@@ -125,8 +131,15 @@ def _check_text(where: str, record: dict, query: Query) -> None:
 def _from_answer(where: str, idx: int, answer, store: Store) -> Line:
     if answer is not None and not isinstance(answer, str):
         raise InputError(f"{where}: 'answer' must be text or null, found {type(answer).__name__}")
-    parsed = parse_answer(answer or "")
-    return Line(idx, None if parsed.plan is None else to_official(parsed.plan, store), parsed.reason)
+    parsed, lenient = parse_answer(answer or ""), None
+    if parsed.plan is None:
+        found = read_leniently(answer or "")
+        lenient = Line(idx, _official(found.plan, store), found.reason)
+    return Line(idx, _official(parsed.plan, store), parsed.reason, lenient)
+
+
+def _official(plan: list | None, store: Store) -> list | None:
+    return None if plan is None else to_official(plan, store)
 
 
 def score_lines(lines: Sequence[Line], queries: Sequence[Query], store: Store, profile: str) -> Scores:
@@ -158,6 +171,19 @@ def score_lines(lines: Sequence[Line], queries: Sequence[Query], store: Store, p
         scores.records.append(record)
     scores.rates = {name: rates(found, asked) for name, found in verdicts.items()}
     return scores
+
+
+def add_lenient(scores: Scores, lines: Sequence[Line], queries: Sequence[Query], store: Store, profile: str) -> None:
+    """Put beside the scores of the lines what a lenient reading of the answers gives.
+
+    The record of each answer that holds no plan gets "lenient", a verdict in the form of the record's own; all else of
+    the records, and the rates, stay as they are.
+    """
+    lenient = score_lines([line.lenient or line for line in lines], queries, store, profile)
+    scores.lenient_rates = lenient.rates
+    for line, record, verdict in zip(lines, scores.records, lenient.records, strict=True):
+        if line.lenient is not None:
+            record["lenient"] = {key: value for key, value in verdict.items() if key != "idx"}
 
 
 def _judge(line: Line, query: Query, store: Store, profile: str) -> Verdict:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from planner_r1.evaluator.reading import MEALS, Day, attractions, name_and_city
+from planner_r1.evaluator.reading import Day, attractions, name_and_city
 from planner_r1.plan.names import rows_named
 from planner_r1.queries import Query
 from planner_r1.sandbox.store import Store
@@ -38,21 +38,14 @@ class Case:
     def attractions(self, day: Day) -> list[str]:
         return attractions(day, keep_last="last_attraction" in self.closed)
 
-    def meals(self) -> Iterator[tuple[Day, str, str]]:
-        """(day, key, value) of every meal that is filled in."""
+    def nights(self) -> Iterator[str]:
+        """Every accommodation that is filled in."""
         for day in self.days:
-            for key in MEALS:
-                if value := day.filled(key):
-                    yield day, key, value
-
-    def nights(self) -> Iterator[tuple[Day, str]]:
-        """(day, value) of every accommodation that is filled in."""
-        for day in self.days:
-            if value := day.filled("accommodation"):
-                yield day, value
+            if value := day.text("accommodation"):
+                yield value
 
     def legs(self) -> Iterator[tuple[Day, str]]:
         """(day, value) of every transportation that is filled in."""
         for day in self.days:
-            if value := day.filled("transportation"):
+            if value := day.text("transportation"):
                 yield day, value

@@ -1,18 +1,20 @@
 """The eight commonsense constraints, under their official names.
 
-Each rule takes a case and returns None where it holds, else the reason why not. A rule may raise Unreadable where the
-official code raises. Source: TravelPlanner, evaluation/commonsense_constraint.py, by its observed verdicts.
-
-The 4,558 verdicts at hand agree with the written rules throughout. Neither decides what is made of a flight without
-"from A to B" on a day of stay, and of a hotel on a day whose current_city is empty: here these raise Unreadable.
+Each rule takes a case and returns None where it holds, else the reason why not. A rule goes through the days in order,
+stops at its first fault, and raises Unreadable where it reaches a value that the official code raises on: a later day
+that cannot be read does not matter to a rule that has already said no. Source: TravelPlanner,
+evaluation/commonsense_constraint.py, by its observed verdicts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import groupby
 
 from planner_r1.evaluator.case import Case
 from planner_r1.evaluator.reading import (
+    BLANK,
+    DAY_NOT_NEEDED,
     MEALS,
     TEXT_KEYS,
     Day,
@@ -72,7 +74,7 @@ def _wrong_city(route: list[str], case: Case) -> str | None:
 
 def is_valid_restaurants(case: Case) -> str | None:
     """No meal is taken twice in the same place."""
-    return _repeated(value for _, _, value in case.meals())
+    return _repeated(value for day in case.days for meal in MEALS if (value := day.filled(meal)))
 
 
 def is_valid_attractions(case: Case) -> str | None:
@@ -81,11 +83,14 @@ def is_valid_attractions(case: Case) -> str | None:
 
 
 def _repeated(values) -> str | None:
-    seen = set()
+    texts, others = set(), []  # a meal may be of any type, also of one that a set does not take
     for value in values:
-        if value in seen:
+        if value in (texts if isinstance(value, str) else others):
             return f"{quote(value)} comes twice"
-        seen.add(value)
+        if isinstance(value, str):
+            texts.add(value)
+        else:
+            others.append(value)
     return None
 
 
@@ -95,8 +100,10 @@ def is_valid_accommodation(case: Case) -> str | None:
         if "accommodation" not in day.values:
             return f"day {day.number} has no accommodation"
     for value, run in groupby(day.values["accommodation"] for day in case.days):
-        if value in ("", "-"):
+        if value in BLANK:
             continue
+        if not isinstance(value, str):
+            raise Unreadable(f"an accommodation is not text but {type(value).__name__}")
         nights = len(list(run))
         rows = case.rows("accommodations", value)
         if len(rows) == 1 and nights < rows[0]["minimum nights"]:
@@ -106,7 +113,7 @@ def is_valid_accommodation(case: Case) -> str | None:
 
 def is_valid_transportation(case: Case) -> str | None:
     """Day 1 says how to travel, and no mode clashes with another one: a car of one's own does not fly."""
-    if not case.days[0].filled("transportation"):
+    if not case.days[0].text("transportation"):
         return "day 1 has no transportation"
     modes = {mode_of_day(value) for _, value in case.legs()}
     for clash in CLASHING_MODES:
@@ -127,17 +134,19 @@ def _elsewhere(case: Case, day: Day) -> str | None:
     cities = day.cities
     if not day.travels and ("stay_day_city" not in case.closed or cities == ("",)):
         cities = tuple(day.cities[0])  # the characters of the name: what the official code goes through on such a day
-    transportation = day.filled("transportation")
-    if transportation and not all(city in transportation for city in cities):
+    if day.filled("transportation") and not all(day.mentions("transportation", city) for city in cities):
         return "the transportation does not name the day's cities"
-    for value in [*filter(None, map(day.filled, MEALS)), *case.attractions(day)]:
+    for meal in MEALS:
+        if day.filled(meal) and not any(day.mentions(meal, city) for city in cities):
+            return f"{quote(day.filled(meal))} is not in the day's cities"
+    for value in case.attractions(day):
         if not any(city in value for city in cities):
             return f"{quote(value)} is not in the day's cities"
-    if accommodation := day.filled("accommodation"):
+    if day.filled("accommodation"):
         if not cities:
             raise Unreadable(f"day {day.number} has an accommodation and an empty current_city")
-        if cities[-1] not in accommodation:
-            return f"{quote(accommodation)} is not in the city where the day ends"
+        if not day.mentions("accommodation", cities[-1]):
+            return f"{quote(day.filled('accommodation'))} is not in the city where the day ends"
     return None
 
 
@@ -152,13 +161,12 @@ def is_valid_information_in_sandbox(case: Case) -> str | None:
 def _unknown_leg(case: Case, day: Day) -> str | None:
     if "transportation" not in day.values:
         raise Unreadable(f"day {day.number} has no transportation")
-    value = day.filled("transportation")
+    value = day.text("transportation")
     if not value:
         return None
-    mode = mode_to_look_up(value)
+    mode, pair = mode_to_look_up(value), leg(day)  # both are read in any case, so that either may raise
     if mode is None:
         return f"unknown way to travel: {quote(value)}" if "unknown_mode" in case.closed else None
-    pair = leg(day)
     if mode == "flight":
         number = flight_number(day)
         if pair is None:
@@ -170,14 +178,21 @@ def _unknown_leg(case: Case, day: Day) -> str | None:
 
 
 def _unknown_place(case: Case, day: Day) -> str | None:
-    places = [("restaurants", day.filled(meal)) for meal in MEALS]
-    places += [("attractions", value) for value in case.attractions(day)]
-    places.append(("accommodations", day.filled("accommodation")))
-    for table, value in places:
-        # An empty piece among the attractions is looked up and not found; other empty values are no places.
-        if (value or table == "attractions") and not case.rows(table, value):
+    for table, value in places(case, day):
+        if not case.rows(table, value):
             return f"{quote(value)} is not among the {table}"
     return None
+
+
+def places(case: Case, day: Day) -> Iterator[tuple[str, str]]:
+    """(table, value) of what the day names, in the order in which the official code looks it up."""
+    for meal in MEALS:
+        if value := day.text(meal):
+            yield "restaurants", value
+    for value in case.attractions(day):  # an empty piece is looked up, too, and not found
+        yield "attractions", value
+    if value := day.text("accommodation"):
+        yield "accommodations", value
 
 
 def is_not_absent(case: Case) -> str | None:
@@ -188,7 +203,7 @@ def is_not_absent(case: Case) -> str | None:
         if reason := _missing_on_day(day, last=day.number == case.query.days):
             return f"day {day.number}: {reason}"
     # Every key of a day counts, also one that is not part of the format.
-    filled = sum(bool(value) and value != "-" for day in case.days for value in day.values.values())
+    filled = sum(bool(day.filled(key)) for day in case.days for key in day.values)
     if filled / (6 * case.query.days) < 0.5:
         return "less than half of the plan is filled in"
     return None
@@ -196,12 +211,19 @@ def is_not_absent(case: Case) -> str | None:
 
 def _wrong_days(case: Case) -> str | None:
     asked = case.query.days
-    if len(case.days) < asked:
-        return f"the plan has {len(case.days)} days, the query {asked}"
+    found = sum(_is_day(day) for day in case.days)
+    if found < asked:
+        return f"the plan has {found} days, the query {asked}"
     # Empty objects behind the last day are padding, in the official files too.
     if "extra_days" in case.closed and any(extra != {} for extra in case.plan[asked:]):
         return f"the plan has {len(case.plan)} days, the query {asked}"
     return None
+
+
+def _is_day(day: Day) -> bool:
+    if day.values and "current_city" not in day.values:
+        raise Unreadable(f"day {day.number} has no current_city")
+    return day.values.get("current_city", DAY_NOT_NEEDED) != DAY_NOT_NEEDED
 
 
 def _wrong_city_number(case: Case) -> str | None:
@@ -215,13 +237,23 @@ def _missing_on_day(day: Day, last: bool) -> str | None:
     for key in NEEDED_KEYS:
         if key not in day.values:
             return f"no {key}"
-    # Here travel is told by other words than elsewhere, so "San Juan(Puerto Rico)" is a day of travel.
-    travels = "from " in day.values["current_city"] or "to " in day.values["current_city"]
-    needed = ("transportation",) if travels else ("attraction", *MEALS)
-    for key in (*needed, *(() if last else ("accommodation",))):
-        if not day.filled(key):
+    for key in _needed_values(day.current_city, last):
+        # Only these two texts stand for nothing here: null and the like pass, and do not count as filled in.
+        if day.values[key] in BLANK:
             return f"{key} is not filled in"
     return None
+
+
+def _needed_values(current_city: str, last: bool) -> Iterator[str]:
+    """What must be filled in; each kind goes by words of its own, so "San Juan(Puerto Rico)" needs transportation."""
+    if "from " in current_city or "to " in current_city:
+        yield "transportation"
+    if "from " not in current_city and " to " not in current_city:
+        yield "attraction"
+    if not last:
+        yield "accommodation"
+    if "from " not in current_city:
+        yield from MEALS
 
 
 RULES = {

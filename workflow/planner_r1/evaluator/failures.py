@@ -5,8 +5,11 @@ No plan at all, each constraint that fails, and names that the database does not
 
 from __future__ import annotations
 
+import contextlib
+
 from planner_r1.evaluator.case import Case
 from planner_r1.evaluator.commonsense import RULES as COMMONSENSE
+from planner_r1.evaluator.commonsense import places
 from planner_r1.evaluator.hard import NAMES as HARD
 from planner_r1.evaluator.profiles import OFFICIAL
 from planner_r1.evaluator.reading import Unreadable, read_days
@@ -71,21 +74,32 @@ def hallucinations(plan: list, query: Query, store: Store) -> set[str]:
 
     A place is looked up as the official evaluator does: a name of the table in the named city that holds the given
     name. So each kind but the city makes is_valid_information_in_sandbox fail; it fails for more, as for a leg that
-    does not exist. A city, which current_city names, is known where any table or the list of cities has it. A plan
-    whose days cannot be read has none.
+    does not exist. A city, which current_city names, is known where any table or the list of cities has it. What
+    cannot be read names no place.
     """
     try:
         case = Case(plan, read_days(plan, query.days), query, store, OFFICIAL)
     except Unreadable:
         return set()
-    places = [("restaurants", value) for _, _, value in case.meals()]
-    places += [("accommodations", value) for _, value in case.nights()]
-    places += [("attractions", value) for day in case.days for value in case.attractions(day)]
-    found = {table for table, value in places if _names_a_place(value) and not case.rows(table, value)}
+    found = {
+        table
+        for day in case.days
+        for table, value in _readable(lambda day=day: places(case, day))
+        if _names_a_place(value) and not case.rows(table, value)
+    }
     # "Houston (Texas)" is cut to a city with a blank: a fault of form, which is_reasonable_visiting_city tells
-    cities = {city.strip() for day in case.days for city in day.cities}
+    cities = {city.strip() for day in case.days for city in _readable(lambda day=day: day.cities)}
     if any(_names_a_place(city) and city not in store.places for city in cities):
         found.add("city")
+    return found
+
+
+def _readable(read) -> list:
+    """What `read` gives, up to a value that cannot be read."""
+    found = []
+    with contextlib.suppress(Unreadable):
+        for one in read():
+            found.append(one)
     return found
 
 

@@ -7,10 +7,11 @@ evaluation/hard_constraint.py, by its observed verdicts.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import ceil
 
 from planner_r1.evaluator.case import Case
-from planner_r1.evaluator.reading import Day, flight_number, leg, mode_to_look_up, name_and_city, quote
+from planner_r1.evaluator.reading import MEALS, Day, flight_number, leg, mode_to_look_up, name_and_city, quote
 
 # What the query asks for each rule; a cost is asked by every query.
 ASKED_BY = {
@@ -31,18 +32,24 @@ AVOIDED = {"no flight": "Flight", "no self-driving": "Self-driving"}
 
 def valid_cuisine(case: Case) -> str | None:
     """Every wanted cuisine is served at some meal outside the city of departure."""
-    served = []
-    for _, _, value in case.meals():
-        if name_and_city(value)[1] != case.query.org:
-            served += [row["Cuisines"] for row in case.rows("restaurants", value)[:1]]
+    served = [row["Cuisines"] for value in _meals_away(case) for row in case.rows("restaurants", value)[:1]]
     missing = [wanted for wanted in case.query.constraint("cuisine") if not any(wanted in one for one in served)]
     return f"no meal with {', '.join(missing)} food" if missing else None
+
+
+def _meals_away(case: Case) -> Iterator[str]:
+    """The meals of each day up to the first one in the city of departure: what follows it does not count."""
+    for day in case.days:
+        for value in filter(None, map(day.text, MEALS)):
+            if name_and_city(value)[1] == case.query.org:
+                break
+            yield value
 
 
 def valid_room_rule(case: Case) -> str | None:
     """No hotel forbids what the travellers want to do or bring."""
     forbidden = f"No {case.query.constraint('house rule')}"
-    for _, value in case.nights():
+    for value in case.nights():
         if any(forbidden in row["house_rules"] for row in case.rows("accommodations", value)[:1]):
             return f"{quote(value)} says: {forbidden}"
     return None
@@ -61,7 +68,7 @@ def valid_transportation(case: Case) -> str | None:
 def valid_room_type(case: Case) -> str | None:
     """Every hotel offers the wanted kind of room."""
     wanted = case.query.constraint("room type")
-    for _, value in case.nights():
+    for value in case.nights():
         for row in case.rows("accommodations", value)[:1]:
             if not ROOM_FITS[wanted](row["room type"]):
                 return f"{quote(value)} is a {row['room type']}, wanted is: {wanted}"
@@ -83,9 +90,9 @@ def total_cost(case: Case) -> float:
     """Cost of the plan in US dollars, for all people: legs, meals and nights."""
     people = case.query.people_number
     cost = sum(_leg_cost(case, day, value) for day, value in case.legs())
-    for _, _, value in case.meals():
+    for value in (value for day in case.days for meal in MEALS if (value := day.text(meal))):
         cost += sum(row["Average Cost"] * people for row in case.rows("restaurants", value)[:1])
-    for _, value in case.nights():
+    for value in case.nights():
         cost += sum(
             row["price"] * ceil(people / row["maximum occupancy"]) for row in case.rows("accommodations", value)[:1]
         )

@@ -84,7 +84,7 @@ def multi_if(
 @suite_score.command("tau_bench")
 def tau_bench(
     data: Annotated[Path, typer.Option(help="The folder of tau-bench's retail data.")],
-    episodes: Annotated[Path, typer.Option(help="JSON lines with id, responds and actions.")],
+    episodes: Annotated[Path, typer.Option(help="JSON lines with id, responds, actions and end_reason.")],
     out: Annotated[Path, typer.Option(help="Where the rewards go, one JSON line an episode, in the order given.")],
 ):
     """Score episodes of tau-bench retail by what they did to the shop and said to the user; print how many passed.
@@ -94,15 +94,23 @@ def tau_bench(
         --episodes episodes.jsonl --out rewards.jsonl
 
     Each line of --episodes has id, the split and the number of its task from 0, as in test-3; responds, a list of what
-    the agent said to the user (may be left out), which counts as said first; and actions, a list of its calls, each
-    with name and kwargs. The same id may come more than once.
+    the agent said to the user (may be left out), which counts as said first; actions, a list of its calls, each with
+    name and kwargs, a JSON object; and end_reason (may be left out). The same id may come more than once.
 
-    Each line of --out has id; reward, 1.0 or 0.0; data_hash, of the shop as the agent left it; and returned, what each
-    action returned (null for an action after the transfer to a human, which ends an episode).
+    end_reason tells how an episode ended: done (by itself), turn_limit, bad_call (a call's arguments were not a JSON
+    object) or rejected (the model's service would not answer). All but done count 0, whatever was done before, as the
+    authors' harness has it. An episode without end_reason is scored as one that is done.
+
+    Each line of --out has id; reward, 1.0 or 0.0; data_hash, of the shop as the agent left it; end_reason, as given or
+    null; and returned, what each action returned (null for an action after the transfer to a human, which ends an
+    episode).
     """
     check_output(out, episodes, *data.glob("*"))
     benchmark = Benchmark(data)
-    records = tau_bench_scoring.score(tau_bench_scoring.read_played(episodes, benchmark), benchmark)
+    played = tau_bench_scoring.read_played(episodes, benchmark)
+    records = tau_bench_scoring.score(played, benchmark)
     write_lines(out, records)
     passed = sum(record["reward"] for record in records)
     print(f"{out}: {len(records)} episodes, {passed:.0f} passed ({100 * passed / len(records):.1f}%)")
+    if cut_off := sum(episode.cut_off for episode in played):
+        print(f"{cut_off} of them did not end by themselves, and count 0")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import math
+import re
 from dataclasses import dataclass
 
+from planner_r1.plan.json_text import decode, decode_at
 from planner_r1.plan.schema import schema_fault
 
 OPEN, CLOSE = "<answer>", "</answer>"
 MAX_ANSWER = 50_000  # characters of JSON; a plan of seven days has about 5,000
-MAX_DIGITS = 15  # of a number; no cost comes near, and reading longer ones takes ever more time
+
+# A Markdown code fence and nothing else; its content is the group.
+_FENCE = re.compile(r"(?:```|~~~)\w*+\s*+(.*?)(?:```|~~~)", re.DOTALL)
+# Where JSON seems to begin amid text: an array of objects or an empty one, or else an object.
+_ARRAY_START = re.compile(r"\[\s*[{\]]")
+_OBJECT_START = re.compile(r'\{\s*["}]')
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +37,14 @@ def parse_answer(text) -> ParsedAnswer:
         plan, reason = _read_json(block)
     if reason is None and (fault := schema_fault(plan)):
         reason = f"the answer does not fit the schema of a plan: {fault}"
-    return ParsedAnswer(None, reason) if reason else ParsedAnswer(plan, None)
+    return ParsedAnswer(None, f"{reason}; this counts as no plan") if reason else ParsedAnswer(plan, None)
 
 
 def _last_block(text) -> tuple[str, str | None]:
     if not isinstance(text, str):
-        return "", f"the answer is no text but {type(text).__name__}"
+        return "", f"the answer is not text but {type(text).__name__}"
+    if not text.strip():
+        return "", "the answer is empty"
     _, opened, rest = text.rpartition(OPEN)
     if not opened:
         return "", f"no {OPEN} block"
@@ -51,34 +58,30 @@ def _last_block(text) -> tuple[str, str | None]:
 
 def _read_json(block: str) -> tuple[object, str | None]:
     try:
-        return _DECODER.decode(block), None
-    except RecursionError:
-        return None, "the answer is no valid JSON: nested too deeply"
+        return decode(block), None
     except ValueError as fault:
-        return None, f"the answer is no valid JSON: {fault}"
+        return None, f"the {OPEN} block holds {_what_instead(block.strip(), fault)}"
 
 
-def _object(pairs: list[tuple[str, object]]) -> dict:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        raise ValueError("a key comes twice in one object")
-    return record
+def _what_instead(block: str, fault: ValueError) -> str:
+    """What a block holds that is not JSON and nothing else."""
+    if not block:
+        return "nothing"
+    if fence := _FENCE.fullmatch(block):
+        inner_fault = _fault_of(decode, fence[1])
+        return f"a Markdown code fence around {f'invalid JSON ({inner_fault})' if inner_fault else 'JSON'}"
+    start = _ARRAY_START.search(block) or _OBJECT_START.search(block)
+    if start is None:
+        return f"invalid JSON ({fault})" if block[0] in '[{"' else "only text, no JSON"
+    inner_fault = _fault_of(decode_at, block, start.start())
+    if inner_fault is None:
+        return "text around JSON"
+    return f"invalid JSON ({fault})" if start.start() == 0 else f"text around invalid JSON ({inner_fault})"
 
 
-def _integer(digits: str) -> int:
-    if len(digits) > MAX_DIGITS:
-        raise ValueError(f"a number of {len(digits)} digits")
-    return int(digits)
-
-
-def _real(digits: str) -> float:
-    if not math.isfinite(number := float(digits)):
-        raise ValueError("a number out of range")
-    return number
-
-
-def _constant(word: str):
-    raise ValueError(f"{word} is no number")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer, parse_float=_real, parse_constant=_constant)
+def _fault_of(read, *arguments) -> ValueError | None:
+    try:
+        read(*arguments)
+    except ValueError as fault:
+        return fault
+    return None

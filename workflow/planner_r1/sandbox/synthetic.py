@@ -101,7 +101,8 @@ def _write_cities(out: Path, cities: list[str], states: list[str]) -> None:
     (folder / "citySet.txt").write_text("\n".join(cities) + "\n", encoding="utf-8")
     (folder / "stateSet.txt").write_text("\n".join(states) + "\n", encoding="utf-8")
     lines = [f"{city}\t{state}" for city, state in home.items()]
-    (folder / "citySet_with_states.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # The one released file without a line break at its end; the official code cannot read it with one.
+    (folder / "citySet_with_states.txt").write_text("\n".join(lines), encoding="utf-8")
 
 
 def _write_restaurants(out: Path, spec: WorldSpec, cities: list[str], rng: np.random.Generator) -> None:
@@ -206,7 +207,7 @@ def _write_flights(out: Path, spec: WorldSpec, cities: list[str], km: np.ndarray
         }
     )
     target = _folder(out, "flights") / "clean_Flights_2022.csv"
-    pa.csv.write_csv(table, target, pa.csv.WriteOptions(quoting_style="needed", quoting_header="needed"))
+    pa.csv.write_csv(table, target, pa.csv.WriteOptions(quoting_style="none", quoting_header="none"))
 
 
 def _names(pool: tuple[str, ...], rng: np.random.Generator):

@@ -21,12 +21,13 @@ class ArithmeticFault(Exception):
     """An expression has no value; the message tells why."""
 
 
-def evaluate(expression: str) -> int | float:
-    """The value of an expression of ALLOWED characters, by Python's rules.
+def evaluate(expression: str):
+    """The value of an expression of ALLOWED characters, by Python's rules: a number, but for "()" and "...".
 
     Raises:
         ArithmeticFault: it is no arithmetic, or breaks a bound.
-        ArithmeticError, SyntaxError, TypeError, ValueError, RecursionError, MemoryError: Python cannot work it out.
+        ArithmeticError, SyntaxError, TypeError, ValueError, RecursionError, MemoryError: Python cannot work it out. A
+            forgotten sign of multiplication, as in "(1)(2)", is a call of a number to Python, and a TypeError.
     """
     if not all(character in ALLOWED for character in expression):
         raise ArithmeticFault("invalid characters in expression")
@@ -39,10 +40,13 @@ def evaluate(expression: str) -> int | float:
         return _value(ast.parse(expression.strip(" "), "<string>", "eval").body)
 
 
-def _value(node: ast.expr) -> int | float:
+def _value(node: ast.expr):
+    """A number, or what else the characters make in Python, so that its use fails in Python's own words."""
     match node:
-        case ast.Constant(value=int() | float() as number):
-            return number
+        case ast.Constant(value=value):  # a number, or the `...` object
+            return value
+        case ast.Tuple(elts=[]):
+            return ()
         case ast.UnaryOp(op=op, operand=operand):
             return OPERATORS[type(op)](_value(operand))
         case ast.BinOp(left=left, op=op, right=right):
@@ -50,6 +54,9 @@ def _value(node: ast.expr) -> int | float:
             if _bits(op, a, b) > LARGEST:
                 raise ArithmeticFault("int too large to convert to float")
             return OPERATORS[type(op)](a, b)
+        case ast.Call(func=called, args=arguments, keywords=[]):
+            value, *_ = [_value(part) for part in (called, *arguments)]  # a fault in any of them comes first
+            raise TypeError(f"'{type(value).__name__}' object is not callable")
     raise ArithmeticFault("only numbers, operators and parentheses can be calculated")
 
 

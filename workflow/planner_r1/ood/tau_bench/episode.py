@@ -19,6 +19,13 @@ from planner_r1.ood.tau_bench.tools import TRANSFER, call
 RESPOND = "respond"
 STOP = "###STOP###"  # the user's last word
 
+# Why an episode ends.
+DONE = "done"  # by itself: the user went, or was handed to a human
+TURN_LIMIT = "turn_limit"  # the last turn allowed was over
+BAD_CALL = "bad_call"  # the arguments of a call were not a JSON object
+REJECTED = "rejected"  # the model's service would not answer
+END_REASONS = (DONE, TURN_LIMIT, BAD_CALL, REJECTED)
+
 
 @dataclass(frozen=True)
 class Start:

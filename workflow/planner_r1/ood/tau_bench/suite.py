@@ -17,15 +17,13 @@ from planner_r1.endpoint.calls import assistant_message, native_calls
 from planner_r1.endpoint.client import Rejected, Reply
 from planner_r1.ood.suite import Chat, Suite, drawn
 from planner_r1.ood.tau_bench.data import TASKS, Action, Benchmark
-from planner_r1.ood.tau_bench.episode import RESPOND, Episode, Step
+from planner_r1.ood.tau_bench.episode import BAD_CALL, DONE, REJECTED, RESPOND, TURN_LIMIT, Episode, Step
 from planner_r1.ood.tau_bench.made_up import ShopSpec, write_shop
 from planner_r1.ood.tau_bench.pass_k import pass_rates
 from planner_r1.ood.tau_bench.user import ModelUser, ScriptedUser
 
 SPLIT = "test"
 TURNS = 30
-# Why an episode ends: the user goes or is handed to a human, or without a reward.
-DONE, TURN_LIMIT, BAD_CALL, REJECTED = "done", "turn_limit", "bad_call", "rejected"
 
 
 class TauBench(Suite):
