@@ -12,11 +12,12 @@ from importlib import metadata
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 from helpers.checkout import REPOSITORY
 from helpers.small_world import THREE_DAYS_COST, query, three_days
-from planner_r1 import checkout, extras
+from planner_r1 import __version__, checkout, extras
 from planner_r1.queries import save_queries
 
 PROJECT = tomllib.loads((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -59,6 +60,12 @@ def test_the_locks_hold_what_is_declared(lock, held):
     for extra in held:
         for requirement in map(Requirement, DECLARED[extra]):
             assert requirement.specifier.contains(versions[normal(requirement.name)]), f"{requirement} in {extra!r}"
+
+
+def test_the_citation_and_the_licence_are_those_of_the_package():
+    citation = yaml.safe_load((REPOSITORY / "CITATION.cff").read_text(encoding="utf-8"))
+    assert (str(citation["version"]), citation["license"]) == (__version__, PROJECT["license"])
+    assert "Apache License" in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
 
 
 def link_declared(site: Path, requirements):
