@@ -300,7 +300,7 @@ def test_a_fine_tuning_to_come_is_looked_at_and_a_finished_one_is_not(place):
     any_names(faults, "nodes of fine_tune", "set-resources.fine_tune.gres", 4, "trainer.n_gpus_per_node", 8)
     any_names(faults, "jobs of fine_tune", "'cpu'", 0, "gpu:4")
     place.write("recorded.jsonl", "")
-    any_names(place.faults(), "models.tiny.fine_tune.trajectories", "recorded.jsonl", "episode")
+    any_names(place.faults(), "models.tiny.fine_tune.trajectories", "recorded.jsonl", "holds")
     episode = {"text": "\nassistant\ndone", "answer": "done", "turns": 1, "sub_rewards": {"pass": 0.0}}
     place.write("recorded.jsonl", json.dumps(episode) + "\n")
     any_names(place.faults(), "models.tiny.fine_tune.trajectories", "recorded.jsonl", "passed")
