@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers.messages import names, refused
 from helpers.scripted_endpoint import HANG, NOTHING, Answer, ScriptedEndpoint, error, native, says
 from planner_r1.endpoint.client import Client, Endpoint, Fault, Filtered, Pace, PromptTooLong, check_endpoint
 from planner_r1.endpoint.ledger import Ledger, Price, Usage
@@ -150,7 +151,7 @@ def test_after_the_last_try_it_is_a_fault_and_no_answer(ask, fault, ledger_lines
 
 
 def test_a_service_that_does_not_answer_in_time(ask):
-    with pytest.raises(Fault, match=r"no answer within 0.05 s"):
+    with refused("0.05 s", error=Fault):
         ask([HANG], timeout=0.05, retries=1)
 
 
@@ -203,17 +204,17 @@ def test_a_date_to_wait_for_and_nonsense(ask, time):
     [
         (error(401, f"Incorrect API key provided: {KEY[:8]}***{KEY[-5:]}"), "TEST_KEY"),
         (error(403, f"no access with {KEY}"), "TEST_KEY"),
-        (error(404, "The model `m` does not exist"), "no model 'm' there"),
+        (error(404, "The model `m` does not exist"), "'m'"),
         (error(400, "Unsupported value: temperature"), "Unsupported value: temperature"),
         (error(422, f"Unexpected fields, you said {KEY}"), "Unexpected fields"),
-        (error(429, "You exceeded your current quota", "insufficient_quota"), "no credit"),
+        (error(429, "You exceeded your current quota", "insufficient_quota"), "credit"),
     ],
 )
 def test_a_wrong_key_model_or_parameter_stops_at_once(ask, answer, words, time, capfd, caplog):
     caplog.set_level(logging.DEBUG)
-    with pytest.raises(InputError, match=words) as caught:
+    with pytest.raises(InputError) as caught:
         ask([answer])
-    assert "models.m.endpoint" in str(caught.value) and "http://127.0.0.1" in str(caught.value)
+    names(str(caught.value), "models.m.endpoint", "http://127.0.0.1", words)
     assert time.slept == []
     said = str(caught.value) + caplog.text + "".join(capfd.readouterr())
     assert KEY not in said and KEY[:8] not in said and KEY[-5:] not in said
@@ -378,9 +379,9 @@ def test_an_endpoint_that_is_well(monkeypatch):
 
 
 def test_what_stands_in_the_way(monkeypatch):
-    assert "no 'other'" in problem(["a", "m"], monkeypatch, "other")
-    assert "does not accept the key" in problem(error(401, KEY), monkeypatch)
-    assert "no OpenAI-compatible endpoint" in problem(Answer(body=b"hello"), monkeypatch)
+    names(problem(["a", "m"], monkeypatch, "other"), "'other'", "a, m")
+    names(problem(error(401, KEY), monkeypatch), "TEST_KEY")
+    names(problem(Answer(body=b"hello"), monkeypatch), "OpenAI-compatible")
     monkeypatch.delenv("NO_KEY", raising=False)
-    assert "NO_KEY is not set" in check_endpoint(Endpoint("e", "http://127.0.0.1:9/v1", "m", "NO_KEY"))
-    assert "does not answer" in check_endpoint(Endpoint("e", "http://127.0.0.1:9/v1", "m"))
+    names(check_endpoint(Endpoint("e", "http://127.0.0.1:9/v1", "m", "NO_KEY")), "NO_KEY", "set")
+    names(check_endpoint(Endpoint("e", "http://127.0.0.1:9/v1", "m")), "http://127.0.0.1:9/v1", "answer")

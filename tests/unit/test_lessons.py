@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 from transformers import AutoTokenizer
 
+from helpers.messages import names, refused
 from helpers.scripted_trainer import make_player, open_store
 from helpers.tiny_model import TEMPLATE, make_tiny_study
 from planner_r1.agent.limits import Limits
@@ -15,7 +16,6 @@ from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import render_messages
 from planner_r1.agent.recorded import read_recorded
 from planner_r1.agent.trajectories import demonstration
-from planner_r1.errors import InputError
 from planner_r1.files import write_lines
 from planner_r1.reward import sub_rewards
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
@@ -167,7 +167,9 @@ def test_a_text_that_does_not_add_up_is_not_learnt(played, chat, tmp_path, chang
     write_lines(tmp_path / "t.jsonl", [line(output, query, chat[0]) | change])
     left_out = Counter()
     assert list(recorded_episodes([tmp_path / "t.jsonl"], 0, left_out)) == []
-    assert left_out == {"its turns could not be told apart": 1}
+    [(why, count)] = left_out.items()
+    assert count == 1
+    names(why, "turns")
 
 
 def test_only_episodes_that_pass_are_learnt(played, chat, tmp_path):
@@ -177,30 +179,32 @@ def test_only_episodes_that_pass_are_learnt(played, chat, tmp_path):
     left_out = Counter()
     found = list(recorded_episodes([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 0, left_out))
     assert found == [Episode(query.query, said)] * 2
-    assert left_out == {"did not pass": 2}
+    [(why, count)] = left_out.items()
+    assert count == 2
+    names(why, "pass")
 
 
 @pytest.mark.parametrize(
-    ("written", "complaint"),
+    ("written", "word"),
     [
-        ({"sub_rewards": None}, "was not scored"),
-        ({"sub_rewards": {}}, "was not scored"),
-        ({"text": None}, "key 'text' is missing"),
-        ({"turns": "2"}, "key 'turns' is missing or of another kind"),
-        ("[]", "expected a JSON object, found list"),
-        ("{oops", "not a JSON object"),
+        ({"sub_rewards": None}, "scored"),
+        ({"sub_rewards": {}}, "scored"),
+        ({"text": None}, "'text'"),
+        ({"turns": "2"}, "'turns'"),
+        ("[]", "list"),
+        ("{oops", "JSON"),
     ],
 )
-def test_what_is_no_scored_episode_is_refused_by_file_and_line(tmp_path, written, complaint):
+def test_what_is_no_scored_episode_is_refused_by_file_and_line(tmp_path, written, word):
     good = {"text": "system\ns\nuser\nq\nassistant\na", "answer": "a", "turns": 1, "sub_rewards": {"pass": 1.0}}
     bad = written if isinstance(written, str) else json.dumps(good | written)
     (tmp_path / "t.jsonl").write_text(f"{json.dumps(good)}\n{bad}\n", encoding="utf-8")
-    with pytest.raises(InputError, match=rf"t\.jsonl, line 2: .*{complaint}"):
+    with refused("t.jsonl", "line 2", word):
         list(recorded_episodes([tmp_path / "t.jsonl"], 0, Counter()))
     (tmp_path / "empty.jsonl").touch()
-    with pytest.raises(InputError, match=r"empty\.jsonl: holds no episode"):
+    with refused("empty.jsonl", "no episode"):
         list(recorded_episodes([tmp_path / "empty.jsonl"], 0, Counter()))
-    with pytest.raises(InputError, match=r"nowhere\.jsonl: cannot be read"):
+    with refused("nowhere.jsonl", "read"):
         list(recorded_episodes([tmp_path / "nowhere.jsonl"], 0, Counter()))
 
 
@@ -227,13 +231,15 @@ def test_what_a_validation_or_test_query_asks_is_never_learnt():
     episodes = [episode("To Rome, please."), episode("  to  ROME, please.\n"), episode("To Paris.")]
     found, left_out = chosen(episodes, held_out=["To Rome, please."])
     assert len(found) == 1
-    assert left_out == {"asks what a validation or test query asks": 2}
+    [(why, count)] = left_out.items()
+    assert count == 2
+    names(why, "validation or test")
 
 
 def test_nothing_left_is_one_clear_error():
-    with pytest.raises(InputError, match="no episode is left to learn from: 1 asks what a validation or test query"):
+    with refused("no episode", 1, "validation or test"):
         chosen([episode("To Rome.")], held_out=["To Rome."])
-    with pytest.raises(InputError, match="there are none"):
+    with refused("no episode", "none"):
         chosen([])
 
 
@@ -250,7 +256,7 @@ def test_nothing_left_is_one_clear_error():
 def test_an_episode_is_as_long_as_the_agent_loop_lets_it_be(limits, prompt, kept):
     episodes = [episode("q", turns) for turns in (2, 3, 4)]
     if not kept:
-        with pytest.raises(InputError, match="3 longer than an episode may be"):
+        with refused("no episode", "3 longer"):
             chosen(episodes, prompt=prompt)
         return
     found, _ = chosen(episodes, limits=replace(LIMITS, **limits), prompt=prompt)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner_r1.errors import InputError
+from helpers.messages import refused
 from planner_r1.ood.multi_if import checkers, language
 from planner_r1.ood.multi_if.data import load_conversations
 from planner_r1.ood.multi_if.instructions import PATTERNS, read_instructions
@@ -263,46 +263,45 @@ def write_row(tmp_path, **changes):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "named"),
     [
-        ({"key": ""}, "row 1, column 'key'"),
-        ({"key": None}, "the column 'key' is missing"),
-        ({"turn_2_kwargs": None}, "the column 'turn_2_kwargs' is missing"),
-        ({"language": "Thai"}, "no conversation whose 'language' is English"),
-        ({"turn_1_prompt": ""}, "row 1, column 'turn_1_prompt': is empty, but turn 2 is there"),
-        ({"turn_2_prompt": ""}, "row 1, column 'turn_2_prompt': is empty, but turn 3 is there"),
-        ({f"turn_{turn}_prompt": "" for turn in (1, 2, 3)}, "row 1, column 'turn_1_prompt': is empty; a conversation"),
-        ({"turn_2_prompt": "Hello"}, "row 1, column 'turn_2_prompt': not JSON"),
-        ({"turn_2_prompt": "[" * 100_000}, "row 1, column 'turn_2_prompt': not JSON"),
-        ({"turn_2_prompt": '{"role": "user"}'}, "row 1, column 'turn_2_prompt': expected a chat message"),
-        ({"turn_3_kwargs": '["{}"]'}, "'turn_3_kwargs': 3 instructions but 1 kwargs"),
-        ({"turn_3_instruction_id_list": ""}, "'turn_3_kwargs': 'instruction_id_list' is not JSON"),
+        ({"key": ""}, ["row 1", "'key'"]),
+        ({"key": None}, ["'key'", "missing"]),
+        ({"turn_2_kwargs": None}, ["'turn_2_kwargs'", "missing"]),
+        ({"language": "Thai"}, ["'language'", "English"]),
+        ({"turn_1_prompt": ""}, ["row 1", "'turn_1_prompt'", "turn 2"]),
+        ({"turn_2_prompt": ""}, ["row 1", "'turn_2_prompt'", "turn 3"]),
+        ({f"turn_{turn}_prompt": "" for turn in (1, 2, 3)}, ["row 1", "'turn_1_prompt'", "empty"]),
+        ({"turn_2_prompt": "Hello"}, ["row 1", "'turn_2_prompt'", "JSON"]),
+        ({"turn_2_prompt": "[" * 100_000}, ["row 1", "'turn_2_prompt'", "JSON"]),
+        ({"turn_2_prompt": '{"role": "user"}'}, ["row 1", "'turn_2_prompt'", "content"]),
+        ({"turn_3_kwargs": '["{}"]'}, ["row 1", "'turn_3_kwargs'", "3 instructions", "1 kwargs"]),
+        ({"turn_3_instruction_id_list": ""}, ["row 1", "'turn_3_instruction_id_list'", "JSON"]),
     ],
 )
-def test_a_bad_data_file_is_named_with_its_row_and_column(tmp_path, changes, told):
+def test_a_bad_data_file_is_named_with_its_row_and_column(tmp_path, changes, named):
     path = write_row(tmp_path, **changes)
-    with pytest.raises(InputError, match=re.escape(told)) as fault:
+    with refused(path, *named):
         load_conversations(path)
-    assert str(path) in str(fault.value)
 
 
 @pytest.mark.parametrize("content", [b"", b"key,language\n", b"\xff\xfe\x00", b'"', b"\x00"])
 def test_a_file_that_is_no_data_file(tmp_path, content):
     (tmp_path / "data.csv").write_bytes(content)
-    with pytest.raises(InputError, match=r"data\.csv"):
+    with refused(tmp_path / "data.csv"):
         load_conversations(tmp_path / "data.csv")
-    with pytest.raises(InputError, match="cannot be read"):
+    with refused(tmp_path / "absent.csv", "read"):
         load_conversations(tmp_path / "absent.csv")
 
 
 def test_a_file_that_is_cut_short_and_a_key_that_comes_twice(tmp_path):
     whole = write_row(tmp_path).read_text()
-    for cut, told in ((whole[:-30], "row 1: has not the header's"), (whole[: whole.rindex('"')], "not a CSV file")):
+    for cut, named in ((whole[:-30], "row 1"), (whole[: whole.rindex('"')], "CSV")):
         (tmp_path / "cut.csv").write_text(cut)
-        with pytest.raises(InputError, match=told):
+        with refused(tmp_path / "cut.csv", named):
             load_conversations(tmp_path / "cut.csv")
     write_conversations(tmp_path / "twice.csv", make_conversations(1, seed=0) * 2)
-    with pytest.raises(InputError, match="row 2, column 'key'"):
+    with refused(tmp_path / "twice.csv", "row 2", "'key'"):
         load_conversations(tmp_path / "twice.csv")
 
 
@@ -316,36 +315,35 @@ WORDS = "length_constraints:number_words"
 
 
 @pytest.mark.parametrize(
-    ("ids", "kwargs", "told"),
+    ("ids", "kwargs", "named"),
     [
-        ([], [], "'instruction_id_list' must be a list with one entry an instruction"),
-        ("x", [{}], "'instruction_id_list' is not JSON"),
-        ([WORDS], 3, "'kwargs' must be a list with one entry"),
-        ([WORDS], [3], "must be an object, found int"),
-        ([WORDS], ["{"], "'kwargs' is not JSON"),
-        ([WORDS], [{}], "needs 'num_words', a whole number from 0"),
-        ([WORDS], [{"num_words": 3, "relation": None}], "needs 'relation', 'less than' or 'at least'"),
-        ([WORDS], [{"num_words": 3, "relation": "at most"}], "'relation' of length_constraints:number_words must be"),
-        ([WORDS], [{"num_words": 3.5, "relation": "at least"}], "must be a whole number from 0, found 3.5"),
-        ([WORDS], [{"num_words": True, "relation": "at least"}], "must be a whole number from 0, found True"),
-        ([WORDS], [{"num_words": -1, "relation": "at least"}], "must be a whole number from 0, found -1"),
-        ([WORDS], [{"num_words": 3, "relation": "at least", "n": 1}], "takes no 'n'"),
-        (["length_constraints:number_wards"], [{}], "there is no instruction 'length_constraints:number_wards'"),
-        ([["x"]], [{}], "there is no instruction ['x']"),
-        (["keywords:existence"], [{"keywords": []}], "must be a list of words"),
-        (["keywords:existence"], [{"keywords": ["a", "c)"]}], "'c)' is none"),
-        (["keywords:forbidden_words"], [{"forbidden_words": ["(?i)x"]}], "'(?i)x' is none"),
+        ([], [], ["'instruction_id_list'", "[]"]),
+        ("x", [{}], ["'instruction_id_list'", "JSON"]),
+        ([WORDS], 3, ["'kwargs'", 3]),
+        ([WORDS], [3], [WORDS, "int"]),
+        ([WORDS], ["{"], ["'kwargs'", "JSON"]),
+        ([WORDS], [{}], [WORDS, "'num_words'", "needs"]),
+        ([WORDS], [{"num_words": 3, "relation": None}], [WORDS, "'relation'", "needs"]),
+        ([WORDS], [{"num_words": 3, "relation": "at most"}], [WORDS, "'relation'", "'at most'"]),
+        ([WORDS], [{"num_words": 3.5, "relation": "at least"}], [WORDS, "'num_words'", 3.5]),
+        ([WORDS], [{"num_words": True, "relation": "at least"}], [WORDS, "'num_words'", True]),
+        ([WORDS], [{"num_words": -1, "relation": "at least"}], [WORDS, "'num_words'", "-1"]),
+        ([WORDS], [{"num_words": 3, "relation": "at least", "n": 1}], [WORDS, "'n'"]),
+        (["length_constraints:number_wards"], [{}], ["'length_constraints:number_wards'"]),
+        ([["x"]], [{}], ["['x']"]),
+        (["keywords:existence"], [{"keywords": []}], ["'keywords'", "[]"]),
+        (["keywords:existence"], [{"keywords": ["a", "c)"]}], ["'keywords'", "'c)'"]),
+        (["keywords:forbidden_words"], [{"forbidden_words": ["(?i)x"]}], ["'forbidden_words'", "'(?i)x'"]),
         (
             ["length_constraints:nth_paragraph_first_word"],
             [{"num_paragraphs": 2, "nth_paragraph": 3, "first_word": "a"}],
-            "asks for paragraph 3 of 2",
+            ["length_constraints:nth_paragraph_first_word", 3, 2],
         ),
     ],
 )
-def test_a_bad_instruction_is_told(ids, kwargs, told):
-    with pytest.raises(InputError, match=re.escape(told)) as fault:
+def test_a_bad_instruction_is_told(ids, kwargs, named):
+    with refused("a place", *named):
         read_instructions("a place", ids, kwargs)
-    assert str(fault.value).startswith("a place: ")
 
 
 def test_instructions_are_read_alike_from_official_texts_and_from_objects():
@@ -357,20 +355,20 @@ def test_instructions_are_read_alike_from_official_texts_and_from_objects():
 
 
 @pytest.mark.parametrize(
-    ("package", "response", "name"),
+    ("package", "response", "name", "named"),
     [
-        ("if_verifiable", "a, b", "punctuation:no_comma"),
-        ("punkt", "One. Two.", "length_constraints:number_sentences"),
-        ("pycrfsuite", "แมวนอนหลับ", "length_constraints:number_words"),
+        ("if_verifiable", "a, b", "punctuation:no_comma", "if-verifiable"),
+        ("punkt", "One. Two.", "length_constraints:number_sentences", "punkt"),
+        ("pycrfsuite", "แมวนอนหลับ", "length_constraints:number_words", "python-crfsuite"),
     ],
 )
-def test_a_missing_package_is_told(monkeypatch, package, response, name):
+def test_a_missing_package_is_told(monkeypatch, package, response, name, named):
     for cached in (language._sentence_tokenizer, language._thai):
         cached.cache_clear()
     for module in ("if_verifiable.ifeval", "punkt.data"):
         monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=r"(is|are) not installed"):
+    with refused(named, "installed"):
         verdict(name, response)
 
 

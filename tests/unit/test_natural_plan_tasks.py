@@ -6,6 +6,7 @@ from itertools import permutations
 
 import pytest
 
+from helpers.messages import names, refused
 from planner_r1.errors import InputError
 from planner_r1.ood.natural_plan.made_up import make_examples
 from planner_r1.ood.natural_plan.scoring import TASKS, load_tasks, score
@@ -63,7 +64,7 @@ def test_another_order_that_keeps_the_constraints_is_valid_though_not_exact(trip
     assert score(trip, GOLDEN_TRIP) == {"id": "t", "score": 1.0, "valid": True, "reason": None}
     other = score(trip, trip_plan(["Rome", "Oslo", "Nice"], [3, 4, 2]))
     assert (other["score"], other["valid"]) == (0.0, True)
-    assert other["reason"] == "score: city 2 is Oslo for 4 days, in the golden plan Nice for 2 days"
+    names(other["reason"], "city 2", "Oslo", 4, "Nice", 2)
 
 
 @pytest.mark.parametrize(
@@ -84,24 +85,24 @@ def test_quirks_of_the_official_scorer_of_trips(trip, old, new, exact, valid):
 
 
 @pytest.mark.parametrize(
-    ("plan", "reason"),
+    ("plan", "named"),
     [
-        (trip_plan(["Nice", "Rome", "Oslo"], [2, 3, 4]), "not in Rome from day 1 to day 3"),
-        (trip_plan(["Rome", "Nice", "Oslo"], [3, 3, 3]), "3 days in Nice, not 2"),
-        (trip_plan(["Rome", "Nice"], [3, 5]), "visits Rome, Nice, not each of the 3 cities once"),
-        (GOLDEN_TRIP.replace("Fly from Nice", "Fly from Rome"), "Nice until day 4 does not lead to Rome on day 4"),
-        (GOLDEN_TRIP.replace("4-7", "4-8"), "ends on day 8, not 7"),
-        (GOLDEN_TRIP.partition("**Day 4-7")[0], "no stay ends on day 7"),
-        ("", "no stay ends on day 7"),
+        (trip_plan(["Nice", "Rome", "Oslo"], [2, 3, 4]), ["Rome", "day 1", "day 3"]),
+        (trip_plan(["Rome", "Nice", "Oslo"], [3, 3, 3]), ["3 days", "Nice", 2]),
+        (trip_plan(["Rome", "Nice"], [3, 5]), ["Rome, Nice", "3 cities"]),
+        (GOLDEN_TRIP.replace("Fly from Nice", "Fly from Rome"), ["Nice until day 4", "Rome on day 4"]),
+        (GOLDEN_TRIP.replace("4-7", "4-8"), ["day 8", 7]),
+        (GOLDEN_TRIP.partition("**Day 4-7")[0], ["no", "day 7"]),
+        ("", ["no", "day 7"]),
     ],
 )
-def test_why_a_trip_is_not_valid(trip, plan, reason):
-    assert trip.fault(plan) == reason
+def test_why_a_trip_is_not_valid(trip, plan, named):
+    names(trip.fault(plan), *named)
 
 
 def test_a_one_way_flight_cannot_be_taken_back(tmp_path):
     task = load(tmp_path, "trip", {"t": TRIP | {"prompt_5shot": TRIP["prompt_5shot"].replace(", Rome and Oslo", "")}})
-    assert task["t"].fault(trip_plan(["Rome", "Oslo", "Nice"], [3, 4, 2])) == "no direct flight from Rome to Oslo"
+    names(task["t"].fault(trip_plan(["Rome", "Oslo", "Nice"], [3, 4, 2])), "flight", "from Rome to Oslo")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -212,18 +213,19 @@ def test_quirks_of_the_official_scorer_of_meetings(meeting, old, new, exact, val
 )
 def test_where_the_official_scorer_of_meetings_raises_the_answer_fails(meeting, old, new, error):
     found = score(meeting, GOLDEN_MEETING.replace(old, new))
-    assert found["score"] == 0.0 and f"the official scorer raises {error}" in found["reason"]
+    assert found["score"] == 0.0
+    names(found["reason"], error)
 
 
 def test_validity_does_not_take_the_wrong_places_and_people(meeting):
-    assert "no way from Hill to Hill" in meeting.fault(GOLDEN_MEETING.replace("to The Park", "to Hill"))
-    assert "does not name" in meeting.fault(GOLDEN_MEETING.replace("Bob", "Zoe"))
-    assert meeting.fault(GOLDEN_MEETING + " You meet Bob for 30 minutes.") == "meets Bob twice"
+    names(meeting.fault(GOLDEN_MEETING.replace("to The Park", "to Hill")), "from Hill to Hill")
+    names(meeting.fault(GOLDEN_MEETING.replace("Bob", "Zoe")), "task", "name")
+    names(meeting.fault(GOLDEN_MEETING + " You meet Bob for 30 minutes."), "Bob", "twice")
     assert meeting.fault(GOLDEN_MEETING + " In total you meet 2 friends.") is None
 
 
 def test_a_golden_plan_that_cannot_be_counted_is_a_fault_of_the_data(tmp_path):
-    with pytest.raises(InputError, match=r"data\.json, example 'm': 'golden_plan' names 'Zoe'"):
+    with refused("data.json", "'m'", "'golden_plan'", "'Zoe'"):
         load(tmp_path, "meeting", {"m": MEETING | {"golden_plan": ["You meet Zoe for 5 minutes."]}})
 
 
@@ -326,8 +328,8 @@ def test_the_earliest_slot_where_it_is_asked_for(tmp_path):
     wishes = "Bob can not meet on Tuesday. The group would like to meet at their earlist availability."
     task = load(tmp_path, "calendar", {"c": calendar_fields(busy, wishes)})["c"]
     assert task.fault("Monday, 13:00 - 13:30") is None
-    assert task.fault("Monday, 13:30 - 14:00") == "not the earliest slot, which is Monday, 13:00 - 13:30"
-    assert "cannot or would rather not meet" in task.fault("Tuesday, 9:00 - 9:30")
+    names(task.fault("Monday, 13:30 - 14:00"), "earliest", "Monday, 13:00 - 13:30")
+    names(task.fault("Tuesday, 9:00 - 9:30"), "Tuesday, 9:00 - 9:30", "meets Tuesday, 9:00 - 17:00")
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -441,7 +443,8 @@ def test_an_endless_answer_is_scored_in_time_that_grows_with_its_length(tmp_path
 def test_a_prompt_in_other_words_leaves_validity_unknown_and_the_score_as_it_is(tmp_path):
     task = load(tmp_path, "trip", {"t": TRIP | {"prompt_5shot": "Travel well."}})["t"]
     found = score(task, GOLDEN_TRIP)
-    assert (found["score"], found["valid"]) == (1.0, None) and found["reason"].startswith("validity unknown: ")
+    assert (found["score"], found["valid"]) == (1.0, None)
+    names(found["reason"], "unknown")
 
 
 @pytest.mark.parametrize(
@@ -466,7 +469,7 @@ FIELDS = {"trip": TRIP, "meeting": MEETING, "calendar": calendar_fields()}
 @pytest.mark.parametrize(("task", "field"), [(task, field) for task, fields in FIELDS.items() for field in fields])
 def test_a_missing_field_is_named_with_its_file_and_example(tmp_path, task, field):
     fields = {name: value for name, value in FIELDS[task].items() if name != field}
-    with pytest.raises(InputError, match=rf"data\.json, example 'x': the field '{field}' is missing"):
+    with refused("data.json", "'x'", f"'{field}'", "missing"):
         load(tmp_path, task, {"x": fields})
 
 
@@ -486,7 +489,7 @@ def test_a_field_of_the_wrong_kind_is_named_or_does_no_harm(tmp_path, task, fiel
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"x": 1}', '"x"', "[" * 100_000])
 def test_a_file_that_is_no_data_file(tmp_path, content):
     (tmp_path / "data.json").write_text(content)
-    with pytest.raises(InputError, match=r"data\.json"):
+    with refused("data.json"):
         load_tasks(tmp_path / "data.json", "trip")
-    with pytest.raises(InputError, match="cannot be read"):
+    with refused("absent.json", "read"):
         load_tasks(tmp_path / "absent.json", "trip")

@@ -272,3 +272,55 @@ def test_a_summary_of_values():
     assert Summary.over([0.1, 0.1, 0.1]) == Summary(pytest.approx(0.1), 0.0, 3)  # whatever rounding says
     assert Summary.over([4.0]) == Summary(4.0, 0.0, 1)
     assert Summary.over([1.0, 3.0]) == Summary(2.0, pytest.approx(math.sqrt(2)), 2)
+
+
+def test_of_right_and_wrong_the_bootstrap_draws_a_binomial_number():
+    # 10 of 60 right: resampled counts follow Binomial(60, 1/6), whose 2.5% and 97.5% quantiles are 5 and 16
+    passed = [1] * 10 + [0] * 50
+    change = paired_bootstrap(passed)
+    assert [change.mean, change.low, change.high] == pytest.approx([10 / 60, 5 / 60, 16 / 60]) and change.n == 60
+    wide, narrow = paired_bootstrap(passed, level=0.99), paired_bootstrap(passed, level=0.5)
+    assert wide.low < change.low < narrow.low < narrow.high < change.high < wide.high
+
+
+def test_signs_that_are_drawn_count_the_ones_found_as_one_way_more():
+    # 40 differences alike: none of so few draws gives all signs, so the ways found are 1 of RESAMPLES + 1
+    assert paired_permutation([0.25] * 40) == 1 / 10_001
+    # 20 up and 20 down sum to 0: every way is as far from 0
+    assert paired_permutation([1.0, -1.0] * 20) == 1.0
+
+
+def test_seeds_are_0_unless_said_otherwise():
+    differences = list(np.random.default_rng(6).normal(0.2, 1.0, size=50))
+    assert (
+        paired_bootstrap(differences) == paired_bootstrap(differences, seed=0) != paired_bootstrap(differences, seed=1)
+    )
+    p_values = [paired_permutation(differences, seed) for seed in range(4)]
+    assert paired_permutation(differences) == p_values[0] and len(set(p_values)) > 1
+
+
+def test_one_value_on_either_side_is_the_same_turned_round():
+    five, one = Summary(40.0, 2.5, 5), Summary(30.0, 0.0, 1)
+    there, back = welch(one, five), welch(five, one)
+    assert (back.mean, back.low, back.high, back.p) == pytest.approx((-there.mean, -there.high, -there.low, there.p))
+    assert back.low < back.mean < back.high
+
+
+def test_another_level_is_another_quantile():
+    differences = [0.1, 0.4, 0.2, 0.7]
+    interval = stats.ttest_1samp(differences, 0).confidence_interval(0.8)
+    found = paired_t(differences, level=0.8)
+    assert (found.low, found.high) == pytest.approx((interval.low, interval.high))
+    share, low, high = clustered_share([3, 0], [3, 2], level=0.8)  # two clusters: t(1) stands for the normal quantile
+    t = stats.t.ppf(0.9, 1)
+    for end in (low, high):
+        varies = 2 * ((3 - 0.6 * 3) ** 2 + (0 - 0.6 * 2) ** 2) / 5**2  # of the share, over clusters
+        trials = min(5, 0.6 * 0.4 / varies * (stats.norm.ppf(0.9) / t) ** 2)
+        assert (share - end) ** 2 == pytest.approx(stats.norm.ppf(0.9) ** 2 * end * (1 - end) / trials)
+    narrow, wide = proportions(3 / 8, 8, 0.5, 6, level=0.8), proportions(3 / 8, 8, 0.5, 6)
+    assert wide.low < narrow.low < narrow.mean == -1 / 8 < narrow.high < wide.high
+
+
+def test_a_summary_read_from_a_printed_interval_keeps_mean_and_number():
+    # of two values a distance d apart the deviation is d / sqrt(2)
+    assert Summary.of(42.0, 2 * math.tan(0.95 * math.pi / 2), 2) == Summary(42.0, pytest.approx(2 * math.sqrt(2)), 2)

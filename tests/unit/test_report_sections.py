@@ -13,13 +13,15 @@ import yaml
 from helpers.checkout import REPOSITORY
 from helpers.made_up_results import write_results
 from helpers.made_up_study import study
+from helpers.messages import refused
 from helpers.small_report import write_small_study
-from planner_r1.errors import InputError
+from planner_r1.evaluator.profiles import HOLES
 from planner_r1.paper.artefacts import artefacts_of
 from planner_r1.paper.report.inputs import inputs, reads
 from planner_r1.paper.report.notebook import NOTEBOOKS, write_report
 from planner_r1.paper.report.sections import CAPTIONS, Report
 from planner_r1.paper.results import KINDS
+from planner_r1.paper.tables.differences import TOO_FEW
 from planner_r1.study import Study
 
 CONFIGS = REPOSITORY / "config"
@@ -38,6 +40,11 @@ def page(folder: Path) -> str:
     return "".join(getattr(report, piece)() for piece in PIECES)
 
 
+def sections(page: str) -> list[str]:
+    """The anchors of the sections, in order."""
+    return re.findall(r'<section id="(\w+)"><h2>', page)
+
+
 def text(markup: str) -> str:
     """What people read, but for the data of the episodes."""
     shown = re.sub(r"<script.*?</script>", "", markup, flags=re.DOTALL)
@@ -47,14 +54,12 @@ def text(markup: str) -> str:
 def test_the_sections_in_their_order(whole):
     (whole / "reproduction.md").write_text("# It\n\n## Claims\n\n- holds: dense reward\n", encoding="utf-8")
     made = page(whole)
-    titles = re.findall(r"<h2>(.*?)</h2>", made)
-    assert titles == [
-        *("Does it reproduce?", "What was learnt", "Regimes compared"),
-        *("Tables", "Figures", "Episodes, turn by turn"),
-        *("Holes of the official rules", "Requests and faults", "Time and cost", "Data", "Versions", "Configuration"),
+    assert sections(made) == [
+        *("reproduction", "learnt", "regimes", "tables", "figures", "episodes"),
+        *("holes", "faults", "cost", "data", "versions", "configuration"),
     ]
     assert re.findall(r'<a href="#(\w+)">', made)[:5] == ["reproduction", "learnt", "regimes", "differences", "tables"]
-    assert made.count('id="differences"') == 1 and "too few seeds for a claim" in made
+    assert made.count('id="differences"') == 1 and TOO_FEW in made
     assert made.count("<img ") == 1 and "data:image/png;base64," in made
     assert "<h3>Claims</h3>" in made
     (whole / "reproduction.md").unlink()
@@ -83,8 +88,7 @@ def test_holes_are_counted_and_explained(whole, tmp_path):
     other.write_text(json.dumps(metrics), encoding="utf-8")
     read = text(page(folder))
     assert "tiny stage1 40 test 2 75.0 25.0 4 mode_case 3, extra_days+unknown_mode 1" in read
-    assert "an unwanted mode is looked for with its capital letter only" in read
-    assert "only letters of the city" not in read  # a hole that no plan used
+    assert HOLES["mode_case"] in read and HOLES["stay_day_city"] not in read  # a hole that no plan used
 
 
 def test_faults_are_told_apart_from_answers(whole, tmp_path):
@@ -95,25 +99,24 @@ def test_faults_are_told_apart_from_answers(whole, tmp_path):
     path.write_text(json.dumps(asked), encoding="utf-8")
     read = text(page(folder))
     checkpoints = 2 + 2 * 2 * 2  # two untrained models; two models, regimes and seeds
-    assert f"Of {20 + 12 * (checkpoints - 1)} requests 7 were repeated or had no answer at first." in read
+    assert f"Of {20 + 12 * (checkpoints - 1)} requests 7 " in read
 
 
 def test_an_unfinished_study_has_a_page(tmp_path):
     made = study()
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(made.config), encoding="utf-8")
-    titles = re.findall(r"<h2>(.*?)</h2>", page(tmp_path))
-    assert titles == ["Versions", "Configuration"]
+    assert sections(page(tmp_path)) == ["versions", "configuration"]
 
 
 @pytest.mark.parametrize("absent", ["store", "validation.jsonl", "MANIFEST", "test.jsonl", "metrics.json", "asked"])
 def test_what_is_missing_is_left_out(whole, tmp_path, absent):
     folder = shutil.copytree(whole, tmp_path / "part", ignore=lambda _, names: [n for n in names if absent in n])
-    assert "<h2>Tables</h2>" in page(folder)
+    assert "tables" in sections(page(folder))
 
 
 def test_without_a_store_episodes_are_shown_without_verdict(whole, tmp_path):
     folder = shutil.copytree(whole, tmp_path / "part", ignore=shutil.ignore_patterns("sandbox"))
-    assert "<h2>Episodes, turn by turn</h2>" in page(folder)
+    assert "episodes" in sections(page(folder))
 
 
 @pytest.mark.parametrize("config", ["quick", "paper", "laptop", "studies/memory", "studies/api_models"])
@@ -137,7 +140,7 @@ def test_study_of_memory(tmp_path):
     made = Study.load(str(CONFIGS / "studies" / "memory.yaml"))
     write_results(made, tmp_path, test_queries=3, queries=3)
     read = text(page(tmp_path))
-    assert "Short probes of the memory" in read and "Versions" in read
+    assert "memory" in read and "Versions" in read
 
 
 def test_the_notebook_holds_no_outputs():
@@ -168,6 +171,6 @@ def test_the_page_is_one_file_that_loads_nothing_and_leaves_nothing(whole, tmp_p
 def test_a_wrong_file_is_named_in_one_line(whole, tmp_path):
     folder = shutil.copytree(whole, tmp_path / "wrong")
     (folder / "runs/tiny/stage1/seed0/MANIFEST.json").write_text("{", encoding="utf-8")
-    with pytest.raises(InputError, match=r"seed0/MANIFEST\.json: not JSON"):
+    with refused("seed0/MANIFEST.json", "JSON"):
         write_report(folder / "config.yaml", folder, tmp_path / "report.html")
     assert not (tmp_path / "report.html").exists()

@@ -9,6 +9,8 @@ from helpers.small_world import AGENT_PLAN as PLAN
 from helpers.small_world import query
 from planner_r1.agent.episodes import BY_PROFILE
 from planner_r1.errors import InputError
+from planner_r1.evaluator import evaluate
+from planner_r1.plan import to_official
 from planner_r1.queries import Query
 from planner_r1.reward import STAGES, SubRewards, episode_scores, reward, sub_rewards, weights_label, weights_of
 
@@ -131,3 +133,12 @@ def test_a_hidden_query_cannot_be_scored_whatever_the_answer(small_store):
     for text in (answer(PLAN), "no answer"):
         with pytest.raises(InputError, match="hidden"):
             sub_rewards(text, query(local_constraint=None), small_store)
+
+
+@pytest.mark.parametrize("profile", ["official", "strict"])
+@pytest.mark.parametrize("plan", [PLAN, THROUGH_A_HOLE, changed(2, lunch="No Such Place")])
+def test_what_a_reward_was_given_for_is_kept_with_it(small_store, plan, profile):
+    sub = sub_rewards(answer(plan), query(), small_store, profile)
+    verdict = evaluate(to_official(plan, small_store), query(), small_store, profile)
+    assert (sub.plan, sub.verdict, sub.reason) == (plan, verdict, verdict.reason)
+    assert (sub.reason is None) == bool(sub.passed)

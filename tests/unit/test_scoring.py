@@ -44,7 +44,12 @@ def test_perfect_plans_have_perfect_rates(queries, store):
     for profile in ("official", "strict"):
         assert {v for k, v in metrics["rates"][profile].items() if k != "n"} == {1.0}
     assert metrics["metric_version"] == METRIC_VERSION
-    assert metrics["n"] == 10 and metrics["holes"] == {} and metrics["end_reasons"] == {"answer": 1.0}
+    assert (
+        metrics["n"] == 10
+        and metrics["hidden"] is False
+        and metrics["holes"] == {}
+        and metrics["end_reasons"] == {"answer": 1.0}
+    )
     assert set(metrics["sub_rewards"].values()) == {1.0}
     assert [row["idx"] for row in rows] == [q.idx for q in queries]
     assert all(row["official"]["final_pass"] and row["holes"] == [] for row in rows)
@@ -76,6 +81,8 @@ def test_hidden_constraints_leave_the_delivery(queries, store):
     assert metrics["hidden"] and metrics["rates"]["official"]["delivery"] == 0.9
     assert metrics["rates"]["official"]["final_pass"] is None
     assert not rows[3]["delivered"] and rows[4]["delivered"]
+    assert [row["idx"] for row in rows] == [q.idx for q in hidden]
+    assert metrics["rates"]["strict"] == metrics["rates"]["official"] and metrics["rates"]["official"]["n"] == 10
 
 
 def test_episodes_that_do_not_fit_the_queries_are_refused(queries, store):
@@ -94,3 +101,9 @@ def test_a_broken_file_names_its_line(tmp_path, queries):
         path.write_text(json.dumps(episode(queries[0], None)) + f"\n{line}\n")
         with pytest.raises(InputError, match="line 2"):
             load_episodes(path)
+
+
+def test_one_query_is_a_split_too(queries, store):
+    rows, metrics = score([episode(queries[0], None)], queries[:1], store)
+    assert set(metrics["sub_rewards"].values()) == {0} and rows[0]["holes"] == []
+    assert metrics["rates"]["official"] == metrics["rates"]["strict"]

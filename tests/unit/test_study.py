@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from helpers.messages import names, refused
 from planner_r1.agent.query_generator import QuerySpec
 from planner_r1.errors import InputError
 from planner_r1.sandbox.synthetic import WorldSpec
@@ -147,74 +148,67 @@ def test_a_study_of_files():
 
 
 @pytest.mark.parametrize(
-    ("sections", "message"),
+    ("sections", "key", "word"),
     [
-        ({"sead": 1}, "sead: unknown key (did you mean 'seed'?)"),
-        ({"training": {"saveevery": 1}}, "training.saveevery: unknown key (did you mean 'save_every'?)"),
-        ({"evaluation": {"zzz": 1}}, "evaluation.zzz: unknown key (known here: splits, noise, checkpoints, overrides)"),
-        ({"seeds": ["0"]}, "seeds[0]: expected integer, found '0'"),
-        ({"seeds": []}, "seeds: [] should be non-empty"),
-        ({"sandbox": {"source": "web"}}, "sandbox.source: expected one of synthetic, files, found 'web'"),
-        ({"sandbox": {"source": "files"}}, "sandbox.database: missing"),
-        ({"sandbox": {"source": "synthetic", "database": "d"}}, "sandbox.database: belongs to source 'files'"),
-        ({"queries": {"source": "files", "train": "t"}}, "queries.validation: missing"),
-        ({"queries": {"source": "synthetic", "levels": {"easy": 0, "medium": 0, "hard": 0}}}, "queries.levels"),
-        ({"models": {}}, "models: {} should be non-empty"),
-        ({"models": {"a": {"path": "p", "warm_start": {}}}}, "models.a: "),
-        ({"models": {"a": {"path": None}}}, "models.a: needs one of 'warm_start', 'path' and 'endpoint', found none"),
-        ({"models": {"Big One": {"path": "p"}}}, "models.Big One: not allowed as a name"),
-        ({"regimes": {"base": [{"weights": "stage1", "steps": 1}]}}, "regimes.base: not allowed as a name"),
-        ({"regimes": {"s": [{"weights": "stage9", "steps": 1}]}}, "regimes.s[0].weights: expected one of stage1"),
-        ({"regimes": {"s": [{"weights": [0, 0, 0, 0, 0], "steps": 1}]}}, "regimes.s[0].weights: all are 0"),
-        ({"regimes": {"s": [{"weights": [1, 1, 1, 1], "steps": 1}]}}, "regimes.s[0].weights: "),
-        ({"regimes": {"s": [{"weights": [1, 1, 1, 1, -1], "steps": 1}]}}, "regimes.s[0].weights[4]: "),
+        ({"sead": 1}, "sead", "'seed'"),
+        ({"training": {"saveevery": 1}}, "training.saveevery", "'save_every'"),
+        ({"evaluation": {"zzz": 1}}, "evaluation.zzz", "splits, noise, checkpoints, overrides"),
+        ({"seeds": ["0"]}, "seeds[0]", "'0'"),
+        ({"seeds": []}, "seeds", "[]"),
+        ({"sandbox": {"source": "web"}}, "sandbox.source", "'web'"),
+        ({"sandbox": {"source": "files"}}, "sandbox.database", "missing"),
+        ({"sandbox": {"source": "synthetic", "database": "d"}}, "sandbox.database", "'files'"),
+        ({"queries": {"source": "files", "train": "t"}}, "queries.validation", "missing"),
+        ({"queries": {"source": "synthetic", "levels": {"easy": 0, "medium": 0, "hard": 0}}}, "queries.levels", "0"),
+        ({"models": {}}, "models", "{}"),
+        ({"models": {"a": {"path": "p", "warm_start": {}}}}, "models.a", "'warm_start'"),
+        ({"models": {"a": {"path": None}}}, "models.a", "none"),
+        ({"models": {"Big One": {"path": "p"}}}, "models.Big One", "name"),
+        ({"regimes": {"base": [{"weights": "stage1", "steps": 1}]}}, "regimes.base", "name"),
+        ({"regimes": {"s": [{"weights": "stage9", "steps": 1}]}}, "regimes.s[0].weights", "stage1"),
+        ({"regimes": {"s": [{"weights": [0, 0, 0, 0, 0], "steps": 1}]}}, "regimes.s[0].weights", "0"),
+        ({"regimes": {"s": [{"weights": [1, 1, 1, 1], "steps": 1}]}}, "regimes.s[0].weights", "[1, 1, 1, 1]"),
+        ({"regimes": {"s": [{"weights": [1, 1, 1, 1, -1], "steps": 1}]}}, "regimes.s[0].weights[4]", "-1"),
         (
             {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "profile": "strikt"}}},
-            "regimes.s.profile: ",
+            *("regimes.s.profile", "'strikt'"),
         ),
-        ({"regimes": {"s": [{"steps": 1}]}}, "regimes.s[0].weights: missing"),
-        ({"regimes": {"s": [{"weights": "stage1", "steps": 0}]}}, "regimes.s[0].steps: 0 is less"),
-        ({"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1}}]}}, "regimes.s[0].steps: no entry for model 'b'"),
+        ({"regimes": {"s": [{"steps": 1}]}}, "regimes.s[0].weights", "missing"),
+        ({"regimes": {"s": [{"weights": "stage1", "steps": 0}]}}, "regimes.s[0].steps", "0"),
+        ({"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1}}]}}, "regimes.s[0].steps", "'b'"),
         (
             {"regimes": {"s": [{"weights": "stage1", "steps": {"a": 1, "b": 1, "c": 1}}]}},
-            "regimes.s[0].steps.c: no such model",
+            "regimes.s[0].steps.c",
+            "model",
         ),
-        ({"regimes": {"s": {"models": ["a"]}}}, "regimes.s.phases: missing"),
+        ({"regimes": {"s": {"models": ["a"]}}}, "regimes.s.phases", "missing"),
+        ({"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "seed": 1}}}, "regimes.s.seed", "'seeds'"),
+        ({"regimes": {"s": "stage1"}}, "regimes.s", "'stage1'"),
+        ({"noise": {"flaky": {"failures": "2e-2"}}}, "noise.flaky.failures", "0.02"),
+        ({"queries": {"source": "synthetic", "avoid": "a.csv"}}, "queries.avoid", "[a.csv]"),
         (
-            {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "seed": 1}}},
-            "regimes.s.seed: unknown key (did you mean 'seeds'?)",
+            {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1}}]}}},
+            "regimes.s.phases[0].steps",
+            "'b'",
         ),
-        ({"regimes": {"s": "stage1"}}, "regimes.s: expected array or object, found 'stage1'"),
-        (
-            {"noise": {"flaky": {"failures": "2e-2"}}},
-            "noise.flaky.failures: expected number, found '2e-2' (YAML takes a number without a point or in quotes for "
-            "text: write 0.02)",
-        ),
-        (
-            {"queries": {"source": "synthetic", "avoid": "a.csv"}},
-            "queries.avoid: expected array, found 'a.csv' (a list of one is written [a.csv])",
-        ),
-        ({"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1}}]}}}, "regimes.s.phases[0].steps: no e"),
         (
             {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": 1}], "models": ["a", "c"]}}},
-            "regimes.s.models[1]: no model 'c' in this study (a, b)",
+            *("regimes.s.models[1]", "'c'"),
         ),
         (
             {"regimes": {"s": {"phases": [{"weights": "stage1", "steps": {"a": 1, "b": 1}}], "models": ["a"]}}},
-            "regimes.s.phases[0].steps.b: no such model in this regime (a)",
+            *("regimes.s.phases[0].steps.b", "regime"),
         ),
-        ({"memory": {}}, "memory: a study of memory has no regimes, but this one has 'stage1'"),
-        ({"memory": {"shares": [1.0]}, "regimes": {}}, "memory.shares[0]: 1.0 is greater than or equal"),
-        ({"evaluation": {"checkpoints": [400]}}, "evaluation.checkpoints[0]: step 400 lies beyond"),
-        ({"evaluation": {"checkpoints": [25]}}, "evaluation.checkpoints[0]: step 25 is not saved"),
-        ({"evaluation": {"checkpoints": "all"}}, "evaluation.checkpoints: "),
+        ({"memory": {}}, "memory", "'stage1'"),
+        ({"memory": {"shares": [1.0]}, "regimes": {}}, "memory.shares[0]", "1.0"),
+        ({"evaluation": {"checkpoints": [400]}}, "evaluation.checkpoints[0]", "beyond"),
+        ({"evaluation": {"checkpoints": [25]}}, "evaluation.checkpoints[0]", "saved"),
+        ({"evaluation": {"checkpoints": "all"}}, "evaluation.checkpoints", "'all'"),
     ],
 )
-def test_refusals_name_the_key_in_one_line(sections, message):
-    with pytest.raises(InputError) as refused:
+def test_refusals_name_the_key_in_one_line(sections, key, word):
+    with refused(key, word):
         Study.from_config(changed(**sections))
-    assert str(refused.value).startswith(message)
-    assert "\n" not in str(refused.value)
 
 
 PHASE = {"weights": "stage1", "steps": 1}
@@ -222,37 +216,36 @@ NAN, INFINITY = float("nan"), float("inf")
 
 
 @pytest.mark.parametrize(
-    ("sections", "message"),
+    ("sections", "key", "word"),
     [
-        ({"noise": {"flaky": {"failures": NAN}}}, "noise.flaky.failures: not a finite number (nan)"),
-        ({"noise": {"flaky": {"latency": INFINITY}}}, "noise.flaky.latency: not a finite number (inf)"),
-        ({"noise": {"flaky": {"latency": 3601}}}, "noise.flaky.latency: 3601 is greater than the maximum of 3600"),
-        ({"regimes": {"s": [{"weights": [1, 1, NAN, 1, 1], "steps": 1}]}}, "regimes.s[0].weights[2]: not a finite"),
-        ({"queries": {"source": "synthetic", "levels": {"easy": INFINITY}}}, "queries.levels.easy: not a finite"),
-        ({"models": {"a": {"warm_start": {"learning_rate": NAN}}}}, "models.a.warm_start.learning_rate: not a"),
+        ({"noise": {"flaky": {"failures": NAN}}}, "noise.flaky.failures", "finite"),
+        ({"noise": {"flaky": {"latency": INFINITY}}}, "noise.flaky.latency", "finite"),
+        ({"noise": {"flaky": {"latency": 3601}}}, "noise.flaky.latency", "3600"),
+        ({"regimes": {"s": [{"weights": [1, 1, NAN, 1, 1], "steps": 1}]}}, "regimes.s[0].weights[2]", "finite"),
+        ({"queries": {"source": "synthetic", "levels": {"easy": INFINITY}}}, "queries.levels.easy", "finite"),
+        ({"models": {"a": {"warm_start": {"learning_rate": NAN}}}}, "models.a.warm_start.learning_rate", "finite"),
         (
             {"regimes": {"s": {"phases": [PHASE], "algorithm": {"name": "planpo", "reward": NAN}}}},
-            "regimes.s.algorithm",
+            *("regimes.s.algorithm.reward", "finite"),
         ),
-        ({"training": {"overrides": {"a.betas": [0.9, -INFINITY]}}}, "training.overrides.a.betas[1]: not a finite"),
+        ({"training": {"overrides": {"a.betas": [0.9, -INFINITY]}}}, "training.overrides.a.betas[1]", "finite"),
     ],
 )
-def test_numbers_are_finite_wherever_they_stand(sections, message):
-    with pytest.raises(InputError) as refused:
+def test_numbers_are_finite_wherever_they_stand(sections, key, word):
+    with refused(key, word):
         Study.from_config(changed(**sections))
-    assert str(refused.value).startswith(message)
 
 
 def test_names_are_of_64_characters_at_most():
     assert Study.from_config(changed(noise={"n" * 64: {}})).config["noise"]
-    with pytest.raises(InputError, match=r"noise\.n{65}: not allowed as a name here .*64 at most"):
+    with refused(f"noise.{'n' * 65}", 64):
         Study.from_config(changed(noise={"n" * 65: {}}))
 
 
 def test_noise_needs_something_that_is_evaluated():
     noise = {"noise": {"flaky": {"failures": 0.1}}}  # a name that nothing uses is fine
     Study.from_config(changed(**noise, evaluation={"splits": []}))
-    with pytest.raises(InputError, match=r"^evaluation\.noise: nothing is evaluated, evaluation\.splits is empty$"):
+    with refused("evaluation.noise", "evaluation.splits"):
         Study.from_config(changed(**noise, evaluation={"splits": [], "noise": ["flaky"]}))
 
 
@@ -262,9 +255,9 @@ def test_what_is_trained_on_is_no_other_split(source):
         queries = {"source": source} | files
         return Study.from_config(changed(queries=queries, evaluation={"splits": evaluated}))
 
-    with pytest.raises(InputError, match=r"^queries\.validation: \./t\.csv is queries\.train as well; .* no results$"):
+    with refused("queries.validation", "./t.csv", "queries.train"):
         study([], train="t.csv", validation="./t.csv")
-    with pytest.raises(InputError, match=r"^queries\.test: t\.csv is queries\.train as well"):
+    with refused("queries.test", "t.csv", "queries.train"):
         study(["test"], train="t.csv", validation="v.csv", test="t.csv")
     study(["train", "validation", "test"], train="t.csv", validation="v.csv", test="v.csv")
 
@@ -274,7 +267,7 @@ def test_long_trips_need_a_second_state():
         queries = {"source": "synthetic", "days": days}
         return Study.from_config(changed(queries=queries, sandbox={"source": "synthetic", "world": world}))
 
-    with pytest.raises(InputError, match=r"^queries\.days\[1\]: trips of 7 days .* second \(sandbox\.world\.states\)$"):
+    with refused("queries.days[1]", "7 days", "sandbox.world.states"):
         study([3, 7])
     study([3, 7], states=2)
     Study.from_config(changed(**DRAWN_IN_FILES | {"queries": {"source": "synthetic", "days": [5]}}))
@@ -283,10 +276,10 @@ def test_long_trips_need_a_second_state():
 def test_all_keys_that_the_schema_refuses_are_named_by_path():
     config = changed(training={"save_evry": 1, "back": "cpu"}, regimes={"s": [{"steps": 0}], "t": [{}]})
     del config["queries"]
-    with pytest.raises(InputError) as refused:
+    with pytest.raises(InputError) as raised:
         Study.from_config(config)
-    first, *lines = str(refused.value).split("\n  ")
-    assert first == "7 keys to mend:"
+    first, *lines = str(raised.value).split("\n  ")
+    names(first, 7)
     assert [line.partition(":")[0] for line in lines] == [
         "queries",
         "regimes.s[0].weights",
@@ -301,7 +294,7 @@ def test_all_keys_that_the_schema_refuses_are_named_by_path():
 def test_a_missing_section_is_named():
     config = changed()
     del config["regimes"]
-    with pytest.raises(InputError, match="regimes: missing"):
+    with refused("regimes", "missing"):
         Study.from_config(config)
 
 
@@ -385,5 +378,5 @@ def test_regimes_may_train_on_a_part_of_the_train_split():
     # which rows they are is told by the file that the run reads
     assert study.train_settings("a", "few", 0) == study.train_settings("a", "all", 0)
     too_many = {"most": {"phases": phases, "train_queries": 9999}}
-    with pytest.raises(InputError, match=r"regimes.most.train_queries: 9999, but the train split has"):
+    with refused("regimes.most.train_queries", 9999, 2000):
         Study.from_config(changed(regimes=too_many))

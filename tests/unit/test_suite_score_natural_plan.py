@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from helpers.messages import any_names
 from planner_r1.ood.natural_plan.made_up import make_examples
 
 
@@ -55,31 +56,29 @@ def test_scores_keep_the_order_of_the_answers_and_the_rates_are_printed(run, fil
 
 
 @pytest.mark.parametrize(
-    ("lines", "told"),
+    ("lines", "named"),
     [
-        ([], "holds no answer"),
-        ([{"answer": "x"}], "line 1: 'id' is missing"),
-        ([{"id": "made_up_trip_0"}], "line 1: 'answer' is missing"),
-        (
-            [{"id": "made_up_trip_0", "answer": ""}, {"id": "other", "answer": ""}],
-            "line 2: there is no example 'other'",
-        ),
-        ([{"id": ["made_up_trip_0"], "answer": ""}], "line 1: there is no example ['made_up_trip_0']"),
-        ([{"id": "made_up_trip_0", "answer": 3}], "line 1: 'answer' must be text or null, found int"),
-        (["text"], "line 1: expected a JSON object, found str"),
+        ([], ["no answer"]),
+        ([{"answer": "x"}], ["line 1", "'id'", "missing"]),
+        ([{"id": "made_up_trip_0"}], ["line 1", "'answer'", "missing"]),
+        ([{"id": "made_up_trip_0", "answer": ""}, {"id": "other", "answer": ""}], ["line 2", "'other'"]),
+        ([{"id": ["made_up_trip_0"], "answer": ""}], ["line 1", "['made_up_trip_0']"]),
+        ([{"id": "made_up_trip_0", "answer": 3}], ["line 1", "'answer'", "int"]),
+        (["text"], ["line 1", "object", "str"]),
     ],
 )
-def test_a_bad_line_is_named_and_nothing_is_written(run, files, lines, told):
+def test_a_bad_line_is_named_and_nothing_is_written(run, files, lines, named):
     files.write(*lines)
     status, _, err = run(*files.options())
-    assert status == 2 and told in err and "answers.jsonl" in err and not files.out.exists()
+    assert status == 2 and not files.out.exists()
+    any_names(err, "answers.jsonl", *named)
 
 
 def test_data_of_another_task_is_told(run, files):
     files.write({"id": "made_up_trip_0", "answer": ""})
     status, _, err = run(*files.options(task="calendar"))
-    assert status == 2 and "trips.json, example 'made_up_trip_0': the field 'num_people' is missing" in err
-    assert not files.out.exists()
+    assert status == 2 and not files.out.exists()
+    any_names(err, "trips.json", "'made_up_trip_0'", "'num_people'", "missing")
 
 
 def test_the_input_is_not_overwritten(run, files):
@@ -87,4 +86,5 @@ def test_the_input_is_not_overwritten(run, files):
     before = files.data.read_bytes()
     files.out = files.data
     status, _, err = run(*files.options())
-    assert status == 2 and "is read as well" in err and files.data.read_bytes() == before
+    assert status == 2 and files.data.read_bytes() == before
+    any_names(err, files.data, "read")

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from helpers.made_up_study import CONFIG
+from helpers.messages import refused
 from planner_r1.endpoint.client import Endpoint
 from planner_r1.errors import InputError
 from planner_r1.ood.answers import Server
@@ -59,28 +60,29 @@ def test_decoding_is_the_papers_unless_a_study_says_otherwise():
 
 
 @pytest.mark.parametrize(
-    ("suites", "message"),
+    ("suites", "key", "word"),
     [
-        ({}, "suites: no suite is named; expected at least one of natural_plan, multi_if, tau_bench"),
-        ({"multi_if": {}}, "suites.multi_if.source: missing"),
-        ({"multi_if": MADE_UP | {"items": 3}}, "suites.multi_if.items: belongs to source 'files'"),
-        ({"multi_if": {"source": "files", "size": 3}}, "suites.multi_if.size: belongs to source 'synthetic'"),
-        ({"multi_if": MADE_UP, "regimes": ["stage9"]}, r"suites.regimes\[0\]: no regime 'stage9'"),
-        ({"multi_if": MADE_UP, "repeats": 0}, "suites.repeats: 0 is less than the minimum of 1"),
+        ({}, "suites", "natural_plan, multi_if, tau_bench"),
+        ({"multi_if": {}}, "suites.multi_if.source", "missing"),
+        ({"multi_if": MADE_UP | {"items": 3}}, "suites.multi_if.items", "'files'"),
+        ({"multi_if": {"source": "files", "size": 3}}, "suites.multi_if.size", "'synthetic'"),
+        ({"multi_if": MADE_UP, "regimes": ["stage9"]}, "suites.regimes[0]", "'stage9'"),
+        ({"multi_if": MADE_UP, "repeats": 0}, "suites.repeats", 0),
         (
             {"multi_if": MADE_UP | {"decoding": {"temprature": 0}}},
-            "temprature: unknown key .did you mean 'temperature'",
+            "suites.multi_if.decoding.temprature",
+            "'temperature'",
         ),
-        ({"multi_if": MADE_UP | {"user": USER}}, "suites.multi_if.user: unknown key"),
-        ({"tau_bench": MADE_UP | {"user": "somebody"}}, "suites.tau_bench.user: 'somebody' does not match"),
+        ({"multi_if": MADE_UP | {"user": USER}}, "suites.multi_if.user", "unknown"),
+        ({"tau_bench": MADE_UP | {"user": "somebody"}}, "suites.tau_bench.user", "'somebody'"),
         (
             {"tau_bench": MADE_UP | {"user": USER | {"api_key_env": "sk-123"}}},
-            "suites.tau_bench.user.api_key_env: expec",
+            *("suites.tau_bench.user.api_key_env", "environment"),
         ),
     ],
 )
-def test_wrong_keys_are_named(suites, message):
-    with pytest.raises(InputError, match=message):
+def test_wrong_keys_are_named(suites, key, word):
+    with refused(key, word):
         study(**suites)
 
 

@@ -2,10 +2,12 @@
 
 import csv
 import io
+import re
 from pathlib import Path
 
 import pytest
 
+from parity import made_up_world
 from planner_r1.errors import InputError
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
@@ -75,67 +77,137 @@ def test_an_impossible_world_is_refused_by_the_name_of_the_key(tmp_path, key, va
     assert not (tmp_path / "world").exists()
 
 
-# The dialect of each released file: its header, and whether it ends with a line break. All end their lines with "\n",
-# no byte order mark, and quotes around those cells alone that hold a comma, a quote or a line break.
-RELEASED = {
+# --- the dialect of the released files -------------------------------------------------------------------------------
+
+# All are UTF-8 without a byte order mark, end their lines with "\n" and quote those cells alone that hold a comma, a
+# quote or a line break. Of each: whether its last line ends with a line break, and how the cells of its columns are
+# written, in the order of the header; None: as text. A released cell may be empty instead.
+INDEX = WHOLE = r"-?\d+"
+FLOAT = r"-?\d+\.\d+"
+TIME = r"\d\d:\d\d"
+DIALECT = {
     "accommodations/clean_accommodations_2022.csv": (
-        ",NAME,room type,price,minimum nights,review rate number,house_rules,maximum occupancy,city",
         True,
+        {"": INDEX, "NAME": None, "room type": None, "price": FLOAT, "minimum nights": FLOAT}
+        | {"review rate number": FLOAT, "house_rules": None, "maximum occupancy": WHOLE, "city": None},
     ),
-    "attractions/attractions.csv": ("Name,Latitude,Longitude,Address,Phone,Website,City", True),
-    "background/citySet.txt": (None, True),
-    "background/citySet_with_states.txt": (None, False),
-    "background/stateSet.txt": (None, True),
+    "attractions/attractions.csv": (
+        True,
+        {"Name": None, "Latitude": FLOAT, "Longitude": FLOAT, "Address": None, "Phone": None, "Website": None}
+        | {"City": None},
+    ),
+    "background/citySet.txt": (True, None),
+    "background/citySet_with_states.txt": (False, None),
+    "background/stateSet.txt": (True, None),
     "flights/clean_Flights_2022.csv": (
-        ",Flight Number,Price,DepTime,ArrTime,ActualElapsedTime,FlightDate,OriginCityName,DestCityName,Distance",
         True,
+        {"": INDEX, "Flight Number": r"F\d+", "Price": WHOLE, "DepTime": TIME, "ArrTime": TIME}
+        | {"ActualElapsedTime": r"\d+ hours \d+ minutes", "FlightDate": r"\d{4}-\d\d-\d\d"}
+        | {"OriginCityName": None, "DestCityName": None, "Distance": FLOAT},
     ),
-    "googleDistanceMatrix/distance.csv": ("origin,destination,cost,duration,distance", True),
-    "restaurants/clean_restaurant_2022.csv": (",Name,City,Cuisines,Average Cost,Aggregate Rating", True),
+    "googleDistanceMatrix/distance.csv": (
+        True,
+        {"origin": None, "destination": None, "cost": ""}
+        | {"duration": r"(\d+ days? )?(\d+ hours?)?( ?\d+ mins?)?", "distance": r"\d{1,3}((,\d{3})*|\.\d) km"},
+    ),
+    "restaurants/clean_restaurant_2022.csv": (
+        True,
+        {"": INDEX, "Name": None, "City": None, "Cuisines": None, "Average Cost": WHOLE, "Aggregate Rating": FLOAT},
+    ),
 }
+# Made-up places lie at whole degrees, whole miles apart. As floats they would be shown to a model in other words than
+# those that the kept studies' models were trained on.
+WHOLE_IN_A_WORLD = dict.fromkeys(["Latitude", "Longitude", "Distance"], WHOLE)
 
 
-def check_dialect(database: Path) -> None:
-    for name, (header, ends_with_line_break) in RELEASED.items():
+def check_dialect(database: Path, other_cells: dict[str, str]) -> None:
+    assert {path.relative_to(database).as_posix() for path in database.rglob("*.*")} == set(DIALECT)
+    for name, (ends_with_line_break, columns) in DIALECT.items():
         text = (database / name).read_bytes().decode("utf-8")
         assert not text.startswith("\ufeff") and "\r" not in text, name
         assert text.endswith("\n") == ends_with_line_break and not text.endswith("\n\n"), name
-        if header is not None:
-            assert text.partition("\n")[0] == header, name
-            written = io.StringIO()
-            csv.writer(written, lineterminator="\n").writerows(csv.reader(io.StringIO(text)))
-            assert written.getvalue() == text, name  # the writer quotes what needs it, and nothing else
+        if columns is None:
+            continue
+        header, *cells = csv.reader(io.StringIO(text))
+        written = io.StringIO()
+        csv.writer(written, lineterminator="\n").writerows([header, *cells])
+        assert written.getvalue() == text, name  # the writer quotes what needs it, and nothing else
+        assert header == list(columns), name
+        for column, found in zip(header, zip(*cells, strict=True), strict=False):  # a table may be empty
+            form = other_cells.get(column, columns[column])
+            assert form is None or all(re.fullmatch(form, cell) for cell in found if cell), (name, column)
 
 
-def test_a_world_is_written_in_the_dialect_of_the_released_files(tmp_path):
-    write_world(WorldSpec(seed=3, cities=4, states=2), tmp_path / "world")
-    assert {str(path.relative_to(tmp_path / "world")) for path in (tmp_path / "world").rglob("*.*")} == set(RELEASED)
-    check_dialect(tmp_path / "world")
+def lines(path: Path) -> list[str]:
+    """The lines of a text file as TravelPlanner's code takes them: cut at line breaks, nothing taken off before."""
+    return path.read_text(encoding="utf-8").split("\n")
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [WorldSpec(), SPEC, WorldSpec(cities=2, flights=0), WorldSpec(cities=90, states=72, flights=1, n_days=1)],
+    ids=["default", "small", "no flights", "many cities"],
+)
+def test_a_world_is_written_in_the_dialect_of_the_released_files(tmp_path, spec):
+    write_world(spec, tmp_path)
+    check_dialect(tmp_path, WHOLE_IN_A_WORLD)
 
 
 def test_the_released_files_are_in_that_dialect(shared_data):
-    check_dialect(shared_data / "travelplanner" / "database")
+    check_dialect(shared_data / "travelplanner" / "database", {})
 
 
 def test_the_official_reader_of_the_cities_reads_a_worlds(tmp_path):
-    """It cuts the text at line breaks, and each piece at a tab: an empty piece at the end would not make a pair."""
-    write_world(WorldSpec(seed=3, cities=4, states=2), tmp_path)
-    text = (tmp_path / "background/citySet_with_states.txt").read_text(encoding="utf-8")
-    assert dict(piece.split("\t") for piece in text.split("\n")).keys() == set(
-        (tmp_path / "background/citySet.txt").read_text(encoding="utf-8").split()
-    )
+    """It cuts each line at its tab into a city and a state: an empty line at the end would not make a pair."""
+    write_world(SPEC, tmp_path / "world")
+    pairs = [line.split("\t") for line in lines(tmp_path / "world/background/citySet_with_states.txt")]
+    build(tmp_path / "world", tmp_path / "store")
+    store = Store.open(tmp_path / "store")
+    assert [city for city, _ in pairs] == lines(tmp_path / "world/background/citySet.txt")[:-1]
+    assert {state: [c for c, s in pairs if s == state] for _, state in pairs} == store.states
 
 
-@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
-def test_the_builder_reads_either_line_end(tmp_path, line_break):
-    """Copies of distance.csv with carriage returns are about."""
-    write_world(WorldSpec(seed=3, cities=4, states=2), tmp_path / "world")
-    before, after = tmp_path / "before", tmp_path / "after"
-    build(tmp_path / "world", before)
-    for name in RELEASED:
-        path = tmp_path / "world" / name
-        path.write_bytes(path.read_bytes().replace(b"\n", line_break.encode()))
-    build(tmp_path / "world", after)
-    for path in before.iterdir():
-        if path.name != "store.json":  # which holds the hashes of the files it was built from
-            assert path.read_bytes() == (after / path.name).read_bytes(), path.name
+# --- other ways to write the same world ------------------------------------------------------------------------------
+
+
+def assert_same_store(world: Path, other: Path, folder: Path) -> None:
+    build(world, folder / "one")
+    build(other, folder / "two")
+    one, two = files(folder / "one"), files(folder / "two")
+    assert one.keys() == two.keys()
+    for name in one.keys() - {"store.json"}:  # which holds the hashes of the files it was built from
+        assert one[name] == two[name], name
+
+
+def test_a_world_keeps_its_content_whatever_the_version_that_wrote_it(tmp_path):
+    """The world kept beside its official verdicts was written by an earlier version, in another dialect."""
+    spec = WorldSpec(seed=7, cities=12, states=3, restaurants=14, accommodations=10, attractions=8, n_days=21)
+    write_world(spec, tmp_path / "world")
+    assert_same_store(tmp_path / "world", made_up_world.DATABASE, tmp_path)
+
+
+def with_carriage_returns(path: Path) -> None:
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\r\n"))
+
+
+def with_a_last_line_break(path: Path) -> None:
+    """As a text editor saves it."""
+    path.write_bytes(path.read_bytes().removesuffix(b"\n") + b"\n")
+
+
+def with_every_cell_quoted(path: Path) -> None:
+    if path.suffix == ".csv":
+        with open(path, encoding="utf-8", newline="") as f:
+            cells = list(csv.reader(f))
+        with open(path, "w", encoding="utf-8", newline="") as f:
+            csv.writer(f, lineterminator="\n", quoting=csv.QUOTE_ALL).writerows(cells)
+
+
+@pytest.mark.parametrize("rewrite", [with_carriage_returns, with_a_last_line_break, with_every_cell_quoted])
+def test_the_builder_reads_other_dialects_too(tmp_path, rewrite):
+    write_world(SPEC, tmp_path / "world")
+    write_world(SPEC, tmp_path / "other")
+    for name in DIALECT:
+        rewrite(tmp_path / "other" / name)
+    assert files(tmp_path / "world") != files(tmp_path / "other")
+    assert_same_store(tmp_path / "world", tmp_path / "other", tmp_path)

@@ -69,8 +69,33 @@ def test_steps_are_numbers_not_words(tmp_path):
     assert c.complete_steps(tmp_path) == [9, 10]
 
 
-def safetensors(path, dtype):
-    header = json.dumps({"__metadata__": {}, "w": {"dtype": dtype, "shape": [1], "data_offsets": [0, 4]}}).encode()
+def test_a_checkpoint_can_be_marked_again(tmp_path):
+    folder = write(tmp_path, 5)
+    (folder / "data.pt").write_bytes(b"")
+    assert not c.is_complete(folder)
+    c.mark_complete(folder)  # the mark that is there already is not one of the files it lists
+    assert c.is_complete(folder)
+    assert set(json.loads((folder / c.MARKER).read_text(encoding="utf-8"))) == {"data.pt", "actor/model.pt"}
+
+
+def test_starting_afresh_where_nothing_was_started(tmp_path):
+    c.resume_from(tmp_path, 0)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_more_checkpoints_are_kept_where_asked(tmp_path):
+    for step in (5, 10, 15, 20):
+        write(tmp_path, step)
+    write(tmp_path, 12, whole=False)
+    c.prune(tmp_path, keep=3)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["global_step_10", "global_step_15", "global_step_20"]
+    c.prune(tmp_path, keep=1)
+    assert [p.name for p in tmp_path.iterdir()] == ["global_step_20"]
+
+
+def safetensors(path, *dtypes):
+    tensors = {f"w{i}": {"dtype": dtype, "shape": [0], "data_offsets": [0, 0]} for i, dtype in enumerate(dtypes)}
+    header = json.dumps({"__metadata__": {}, **tensors}).encode()
     path.write_bytes(struct.pack("<Q", len(header)) + header + b"\0" * 4)
 
 
@@ -102,3 +127,35 @@ def test_weights_are_copied_where_the_file_system_has_no_links(tmp_path, monkeyp
     c.copy_model(tmp_path / "model", tmp_path / "copy")
     assert (tmp_path / "copy" / "model.safetensors").read_bytes() == b"weights"
     assert not (tmp_path / "copy" / "model.safetensors").samefile(tmp_path / "model" / "model.safetensors")
+
+
+@pytest.mark.parametrize(("dtype", "name"), [("F32", "float32"), ("BF16", "bfloat16"), ("F16", "float16")])
+def test_weights_are_of_the_precision_that_their_file_says(tmp_path, dtype, name):
+    safetensors(tmp_path / "model.safetensors", dtype, dtype)
+    assert c.weights_dtype(tmp_path) == name
+
+
+@pytest.mark.parametrize("dtypes", [["I64"], ["F32", "BF16"], []])
+def test_weights_of_no_one_precision_are_refused(tmp_path, dtypes):
+    safetensors(tmp_path / "model.safetensors", *dtypes)
+    with pytest.raises(ValueError, match=r"model\.safetensors"):
+        c.weights_dtype(tmp_path)
+
+
+def test_an_export_takes_the_place_of_an_older_one_and_of_what_a_kill_left(tmp_path):
+    folder = write(tmp_path, 5)
+    model = folder / "actor" / "critic"
+    model.mkdir()
+    saved = {"torch_dtype": "float32", "_attn_implementation": "eager", "dtype": "float32", "hidden_size": 8}
+    (model / "config.json").write_text(json.dumps(saved), encoding="utf-8")
+    safetensors(model / "model.safetensors", "BF16")
+    out = tmp_path / "exports" / "deeper" / "step5"
+    for left in (out, out.with_name("step5.unfinished")):
+        left.mkdir(parents=True)
+        (left / "old.txt").write_text("old", encoding="utf-8")
+    c.export(folder, out, model="actor/critic")
+    assert json.loads((out / "config.json").read_text(encoding="utf-8")) == {"hidden_size": 8, "dtype": "bfloat16"}
+    assert sorted(p.name for p in out.iterdir()) == ["config.json", "model.safetensors"]
+    assert [p.name for p in out.parent.iterdir()] == ["step5"]
+    c.export(folder, tmp_path / "new" / "deeper" / "step5", model="actor/critic")
+    assert (tmp_path / "new" / "deeper" / "step5" / "config.json").is_file()

@@ -5,7 +5,7 @@ import yaml
 from omegaconf import OmegaConf
 
 from helpers.made_up_study import study
-from planner_r1.errors import InputError
+from helpers.messages import refused
 from planner_r1.training import config as c
 
 
@@ -69,7 +69,7 @@ def test_a_machines_file_holds_only_what_differs(paper, name):
 
 @pytest.mark.parametrize("key", sorted(c.IGNORED))
 def test_a_study_cannot_set_a_key_that_verl_ignores(key):
-    with pytest.raises(InputError, match=f"{key}.*"):
+    with refused(key):
         c.compose_config("cpu", {key: True}, {})
 
 
@@ -83,22 +83,25 @@ def test_what_decides_the_episodes_is_set(paper):
 
 
 @pytest.mark.parametrize(
-    ("overrides", "message"),
+    ("overrides", "named"),
     [
-        ({"data.train_batchsize": 8}, "data.train_batchsize: verl has no such key; .* 'data.train_batch_size'"),
-        ({"actor_rollout_ref.actor.lr": 1}, "actor_rollout_ref.actor.lr: verl has no such key; .*optim.lr"),
-        ({"nonsense": 1}, "nonsense: verl has no such key"),
-        ({"data.train_batch_size": "8"}, "data.train_batch_size: expected a number, found '8'"),
-        ({"data.shuffle": 1}, "data.shuffle: expected true or false, found 1"),
-        ({"data.prompt_key": 1}, "data.prompt_key: expected text, found 1"),
-        ({"trainer.total_training_steps": 5}, "trainer.total_training_steps: follows from the run"),
-        ({"reward.custom_reward_function.path": "x"}, "reward.custom_reward_function.path: follows from the run"),
-        ({"data.train_batch_size": 12}, "data.train_batch_size .12. must be a multiple of .*ppo_mini_batch_size"),
-        ({"actor_rollout_ref.rollout.n": 1}, "ppo_micro_batch_size_per_gpu"),
+        ({"data.train_batchsize": 8}, ["data.train_batchsize", "'data.train_batch_size'"]),
+        ({"actor_rollout_ref.actor.lr": 1}, ["actor_rollout_ref.actor.lr", "'actor_rollout_ref.actor.optim.lr'"]),
+        ({"nonsense": 1}, ["nonsense", "no"]),
+        ({"data.train_batch_size": "8"}, ["data.train_batch_size", "number", "'8'"]),
+        ({"data.shuffle": 1}, ["data.shuffle", "true or false", 1]),
+        ({"data.prompt_key": 1}, ["data.prompt_key", "text", 1]),
+        ({"trainer.total_training_steps": 5}, ["trainer.total_training_steps", "run"]),
+        ({"reward.custom_reward_function.path": "x"}, ["reward.custom_reward_function.path", "run"]),
+        (
+            {"data.train_batch_size": 12},
+            ["data.train_batch_size", 12, "actor_rollout_ref.actor.ppo_mini_batch_size"],
+        ),
+        ({"actor_rollout_ref.rollout.n": 1}, ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"]),
     ],
 )
-def test_an_override_that_cannot_be_meant_is_refused_by_its_path(overrides, message):
-    with pytest.raises(InputError, match=message):
+def test_an_override_that_cannot_be_meant_is_refused_by_its_path(overrides, named):
+    with refused(*named):
         c.compose_config("cpu", overrides, {})
 
 
@@ -119,9 +122,9 @@ def test_a_wrong_key_is_named_with_the_section_it_stands_in(section):
         c.check_study(study(regimes={"stage1": regime}, **sections))
 
     checked({"data.val_batch_size": 8})
-    with pytest.raises(InputError, match=f"^{section}.overrides: data.shufle: verl has no such key"):
+    with refused(f"{section}.overrides", "data.shufle", "'data.shuffle'"):
         checked({"data.shufle": False})
-    with pytest.raises(InputError, match=r"data.train_batch_size .12. must be a multiple"):
+    with refused("data.train_batch_size", 12, "actor_rollout_ref.actor.ppo_mini_batch_size"):
         checked({"data.train_batch_size": 12})
 
 
@@ -148,5 +151,5 @@ def test_a_run_on_one_machine_never_joins_the_ray_cluster_of_another(backend):
 
 
 def test_an_unknown_back_end_is_refused():
-    with pytest.raises(InputError, match=r"gpu, found 'tpu'|training.backend is one of"):
+    with refused("tpu.yaml", "training.backend", "cpu, gpu"):
         c.compose_config("tpu", {}, {})

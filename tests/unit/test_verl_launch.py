@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 
+from helpers.messages import refused
 from planner_r1.agent.episodes import SUB_REWARDS
 from planner_r1.errors import InputError
 from planner_r1.files import read_lines
@@ -291,7 +292,7 @@ def test_a_broken_checkpoint_falls_back_to_the_one_before(make_spec, verl):
 def test_an_end_without_an_error_before_the_last_step_is_an_error(make_spec, verl):
     spec = make_spec()
     verl(last_step=2)
-    with pytest.raises(TrainingError, match=r"without an error at step 2 instead of 3(.|\n)*a line of the log"):
+    with pytest.raises(TrainingError, match=r"step 2 .*3(.|\n)*a line of the log"):
         train(spec, report=str)
     assert not spec.out.exists()
 
@@ -310,7 +311,7 @@ def test_a_work_folder_of_other_settings_is_refused_and_left_alone(make_spec, ve
     verl()
     train(spec, report=str)
     for change in ({"seed": 1}, {"test_every": 3}, {"overrides": {"data.train_batch_size": 8}}):
-        with pytest.raises(InputError, match=f"other settings .*{'|'.join(change)}.*move that folder away"):
+        with refused(spec.work, *change):
             train(make_spec(**change), report=str)
     assert checkpoints.complete_steps(spec.work / "checkpoints") == [7]
 
@@ -341,7 +342,7 @@ def test_a_step_that_was_not_exported_in_its_time_is_missed_before_training(make
     verl()
     train(make_spec(export_steps=[6]), report=str)
     assert exported(make_spec()) == {6, 7}
-    with pytest.raises(InputError, match="step 2 was trained without being exported"):
+    with refused("step 2", "exported"):
         train(make_spec(export_steps=[2]), report=str)
 
 
@@ -419,7 +420,7 @@ def test_a_run_whose_checkpoint_was_not_kept_stays_whole_and_cannot_go_on(make_s
     train(spec, report=str)
     assert fake.configs == [] and exported(spec) == {7} and outputs(spec)[0]["final_step"] == 7
     longer = [{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 6}]
-    with pytest.raises(InputError, match=r"ended with step 7 .*keep_checkpoint.* cannot go on to step 9"):
+    with refused("step 7", "training.keep_checkpoint", "step 9"):
         train(make_spec(phases=longer), report=str)
     train(spec, report=str)  # as the message says
 
@@ -474,21 +475,21 @@ def test_a_kill_during_any_change_of_the_disk_loses_nothing(make_spec, verl, tmp
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "named"),
     [
-        ({"phases": []}, "at least one phase"),
-        ({"phases": [{"weights": "stage1", "steps": 0}]}, "at least one step"),
-        ({"phases": [{"weights": "stage9", "steps": 1}]}, "weights 'stage9'"),
-        ({"phases": [{"weights": [1, 2], "steps": 1}]}, "five numbers"),
-        ({"export_steps": [5]}, "step 5 is to be exported but not saved"),
-        ({"backend": "tpu"}, "training.backend"),
-        ({"store": Path("nowhere")}, "nowhere: no such file or folder"),
-        ({"overrides": {"data.batch": 1}}, "data.batch: verl has no such key"),
+        ({"phases": []}, ["phase"]),
+        ({"phases": [{"weights": "stage1", "steps": 0}]}, ["one step"]),
+        ({"phases": [{"weights": "stage9", "steps": 1}]}, ["weights", "'stage9'"]),
+        ({"phases": [{"weights": [1, 2], "steps": 1}]}, ["five"]),
+        ({"export_steps": [5]}, ["step 5", "exported"]),
+        ({"backend": "tpu"}, ["training.backend"]),
+        ({"store": Path("nowhere")}, ["nowhere", "file"]),
+        ({"overrides": {"data.batch": 1}}, ["data.batch", "no"]),
     ],
 )
-def test_a_wrong_specification_is_refused_before_anything_starts(make_spec, verl, change, message):
+def test_a_wrong_specification_is_refused_before_anything_starts(make_spec, verl, change, named):
     fake = verl()
-    with pytest.raises(InputError, match=message):
+    with refused(*named):
         train(make_spec(**change), report=str)
     assert fake.configs == []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from planner_r1.agent.episodes import mistaken
 from planner_r1.errors import InputError
-from planner_r1.evaluator import RATES, Verdict, evaluate, rates
+from planner_r1.evaluator import RATES, evaluate, rates
 from planner_r1.evaluator.failures import failures
 from planner_r1.evaluator.holes import holes
 from planner_r1.plan import parse_answer, to_official
@@ -50,7 +50,7 @@ def score(episodes: Iterable[dict], queries: Sequence[Query], store: Store) -> t
             verdicts[profile].append(verdict)
         row = {"idx": query.idx, "end_reason": episode["end_reason"], "sub_rewards": sub.parts()}
         row |= {profile: verdict.to_json() for profile, verdict in judged.items()}
-        rows.append(row | {"holes": _holes(plan, judged, query, store)})
+        rows.append(row | {"holes": holes(plan, query, store)})
     metrics = _metrics(rows, {profile: rates(found, queries) for profile, found in verdicts.items()})
     metrics["sub_rewards"] = {part: _mean(row["sub_rewards"][part] for row in rows) for part in rows[0]["sub_rewards"]}
     return rows, metrics
@@ -133,12 +133,6 @@ def _score_hidden(by_query: dict[int, dict], queries: Sequence[Query]) -> tuple[
         rows.append({"idx": query.idx, "end_reason": episode["end_reason"], "delivered": delivered})
     known = dict.fromkeys(RATES) | {"delivery": _mean(row["delivered"] for row in rows), "n": len(rows)}
     return rows, _metrics(rows, {"official": known, "strict": known}) | {"hidden": True}
-
-
-def _holes(plan, judged: dict[str, Verdict], query: Query, store: Store) -> list[str]:
-    if not judged["official"].final_pass or judged["strict"].final_pass:
-        return []
-    return holes(plan, query, store)
 
 
 def _metrics(rows: list[dict], by_profile: dict[str, dict]) -> dict:
