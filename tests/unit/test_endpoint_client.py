@@ -380,7 +380,7 @@ def test_an_endpoint_that_is_well(monkeypatch):
 
 def test_what_stands_in_the_way(monkeypatch):
     names(problem(["a", "m"], monkeypatch, "other"), "'other'", "a, m")
-    names(problem(error(401, KEY), monkeypatch), "TEST_KEY")
+    names(problem(error(401, KEY), monkeypatch), "http://127.0.0.1", "key", 401)
     names(problem(Answer(body=b"hello"), monkeypatch), "OpenAI-compatible")
     monkeypatch.delenv("NO_KEY", raising=False)
     names(check_endpoint(Endpoint("e", "http://127.0.0.1:9/v1", "m", "NO_KEY")), "NO_KEY", "set")

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from helpers.made_up_study import metrics
+from helpers.messages import names, refused
 from planner_r1.agent.limits import KEYS, Limits, read_limits
 from planner_r1.endpoint.client import Endpoint
 from planner_r1.endpoint.ledger import Price
@@ -54,29 +55,29 @@ def test_the_client_takes_every_key_and_its_defaults():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "key", "word"),
     [
-        ({"url": "example.org"}, "models.gpt-5.endpoint.url: 'example.org' does not match"),
-        ({"model": None}, "models.gpt-5.endpoint.model: expected string"),
-        ({"tools": "json"}, "models.gpt-5.endpoint.tools: expected one of native, hermes"),
-        ({"api_key": "sk-secret"}, "models.gpt-5.endpoint.api_key: unknown key (did you mean 'api_key_env'?)"),
-        ({"api_key_env": "sk-secret"}, "models.gpt-5.endpoint.api_key_env: expected the name of an environment"),
-        ({"concurrency": 0}, "models.gpt-5.endpoint.concurrency: 0 is less"),
-        ({"price": {"imput": 1}}, "models.gpt-5.endpoint.price.imput: unknown key (did you mean 'input'?)"),
+        ({"url": "example.org"}, "url", "'example.org'"),
+        ({"model": None}, "model", "string"),
+        ({"tools": "json"}, "tools", "native, hermes"),
+        ({"api_key": "sk-secret"}, "api_key", "'api_key_env'"),
+        ({"api_key_env": "sk-secret"}, "api_key_env", "environment"),
+        ({"concurrency": 0}, "concurrency", 0),
+        ({"price": {"imput": 1}}, "price.imput", "'input'"),
     ],
 )
-def test_refusals_name_the_key_and_show_no_secret(change, message):
+def test_refusals_name_the_key_and_show_no_secret(change, key, word):
     with pytest.raises(InputError) as caught:
         study(models={"gpt-5": {"endpoint": SERVICE["endpoint"] | change}}, regimes={})
-    assert str(caught.value).startswith(message)
+    names(str(caught.value), f"models.gpt-5.endpoint.{key}", word)
     assert "sk-secret" not in str(caught.value)
 
 
 def test_a_service_cannot_be_put_under_a_regime():
     phases = [{"weights": "stage1", "steps": 40}]
-    with pytest.raises(InputError, match=r"regimes.s.models\[1\]: 'gpt-5' is behind an endpoint and cannot be trained"):
+    with refused("regimes.s.models[1]", "'gpt-5'", "endpoint"):
         study(regimes={"s": {"phases": phases, "models": ["tiny", "gpt-5"]}})
-    with pytest.raises(InputError, match=r"regimes\.s: nothing to train"):
+    with refused("regimes.s", "nothing"):
         study(models={"gpt-5": SERVICE}, regimes={"s": phases})
 
 
