@@ -172,3 +172,28 @@ def test_what_must_be_filled_in_goes_by_three_words(small_store, city, blank, ho
     plan = three_days()
     plan[1] |= {"current_city": city, "transportation": "walk to Alba", blank: "-"}
     assert evaluate(plan, query(), small_store).commonsense[ABSENT] is holds
+
+
+def test_three_days_in_one_city_are_a_closed_route(small_store):
+    plan = three_days()
+    for day in plan:
+        day["current_city"] = "Alba"  # three cities from day to day are the fewest
+    assert evaluate(plan, query(), small_store).commonsense[ROUTE]
+    assert not evaluate(plan[:2], query(), small_store).commonsense[ROUTE]
+
+
+def test_the_last_city_but_one_must_lie_in_the_state_too(small_store):
+    plan = five_days()
+    plan[3]["current_city"] = "from Cray to Dorn"
+    plan[4]["current_city"] = "Dorn"  # ... Cray, Cray, Dorn, Dorn: only the last of them may lie elsewhere
+    assert not evaluate(plan, query(5), small_store).commonsense[ROUTE]
+
+
+def test_states_matter_from_the_fourth_day_on(small_store):
+    plan = five_days()
+    del plan[3]
+    plan[2]["current_city"] = "Bria"
+    plan[3]["current_city"] = "from Bria to Dorn"
+    assert evaluate(plan, query(4), small_store).commonsense[ROUTE]
+    assert not evaluate(plan, query(4, dest="Sud"), small_store).commonsense[ROUTE]
+    assert evaluate(three_days(), query(dest="Sud"), small_store).commonsense[ROUTE]
