@@ -18,7 +18,7 @@ from planner_r1.queries import load_queries
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 
-drawn = settings(max_examples=2_000, deadline=None, derandomize=True)
+drawn = settings(max_examples=2_000)
 seeds = st.integers(0, 2**32)
 
 
