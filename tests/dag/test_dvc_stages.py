@@ -10,6 +10,7 @@ import yaml
 
 from helpers.checkout import REPOSITORY, copy_repository
 from helpers.clone import Clone
+from helpers.messages import any_names
 
 STUDIES = ("quick", "paper", "real_rows", "studies/memory", "studies/api_models")
 DOWNLOADS = {"download", "unpack", "multi_if_english", "tau_bench_tasks", "tau_bench_tools"}
@@ -172,5 +173,6 @@ def test_stages_of_somebody_else_are_left_alone(checkout):
     (checkout.folder / "dvc.yaml").write_text("stages: {mine: {cmd: make}}\n")
     for command in (("stages", "--study", "config/quick.yaml"), ("params",), ("record",), ("sync",)):
         done = checkout.try_to("planner-r1", "dvc", *command)
-        assert done.returncode == 2 and "dvc.yaml: not a file of `planner-r1 dvc stages`" in done.stderr
+        assert done.returncode == 2
+        any_names(done.stderr, "dvc.yaml", "`planner-r1 dvc stages`")
     assert (checkout.folder / "dvc.yaml").read_text() == "stages: {mine: {cmd: make}}\n"

@@ -4,6 +4,7 @@ import io
 
 import pytest
 
+from helpers.messages import names
 from planner_r1.downloads.progress import Progress, amount
 
 
@@ -23,16 +24,16 @@ def shown(stream, steps):
 
 def test_a_log_gets_a_line_every_half_minute():
     text = shown(io.StringIO(), [(t, 10_000_000, t * 10_000_000) for t in range(1, 100)])
-    assert text.splitlines() == [
-        "weights.bin: 300.0 MB of 4.0 GB (8%), 10.0 MB/s, 6 min 10 s left",
-        "weights.bin: 600.0 MB of 4.0 GB (15%), 10.0 MB/s, 5 min 40 s left",
-        "weights.bin: 900.0 MB of 4.0 GB (22%), 10.0 MB/s, 5 min 10 s left",
-    ]
+    first, second, third = text.splitlines()
+    names(first, "weights.bin", "300.0 MB", "4.0 GB", "8%", "10.0 MB/s", "6 min 10 s")
+    names(second, "weights.bin", "600.0 MB", "4.0 GB", "15%", "10.0 MB/s", "5 min 40 s")
+    names(third, "weights.bin", "900.0 MB", "4.0 GB", "22%", "10.0 MB/s", "5 min 10 s")
 
 
 def test_a_terminal_gets_one_line_over_and_over():
     text = shown(Terminal(), [(0.1, 1000, 1000), (0.6, 2_000_000_000, 3_000_000_000)])
-    assert text == "weights.bin: 3.0 GB of 4.0 GB (75%), 3.3 GB/s, 0 s left\033[K\r"
+    assert text.endswith("\033[K\r") and text.count("\r") == 1
+    names(text, "weights.bin", "3.0 GB", "4.0 GB", "75%", "3.3 GB/s", "0 s")
 
 
 def test_what_was_here_before_does_not_count_as_speed():

@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from helpers.checkout import REPOSITORY
+from helpers.messages import refused
 from planner_r1.errors import InputError
 from planner_r1.study import Study
 from planner_r1.training import algorithms
@@ -29,18 +30,18 @@ def sizes(train: int) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("regime", "overrides", "train", "message"),
+    ("regime", "overrides", "train", "named"),
     [
-        ({}, {}, 15, r"^queries\.sizes\.train: 15 queries, but a step of 'r' asks 16 \(data\.train_batch_size\)"),
-        ({}, {BATCH: 8}, 7, r"^queries\.sizes\.train: 7 queries, but a step of 'r' asks 8"),
-        ({"overrides": {BATCH: 9}}, {BATCH: 4}, 8, r"^queries\.sizes\.train: 8 .* asks 9"),
-        ({"train_queries": 3}, {BATCH: 4}, 8, r"^regimes\.r\.train_queries: 3 .* asks 4"),
-        ({"algorithm": "grop"}, {BATCH: 4}, 8, r"^regimes\.r\.algorithm: no algorithm 'grop' \(did you mean 'grpo'"),
-        ({"algorithm": {"name": "dapo", "alpha_last": 0}}, {BATCH: 4}, 8, r"^regimes\.r\.algorithm\.alpha_last: "),
+        ({}, {}, 15, ["queries.sizes.train", 15, "'r'", 16, BATCH]),
+        ({}, {BATCH: 8}, 7, ["queries.sizes.train", 7, "'r'", 8]),
+        ({"overrides": {BATCH: 9}}, {BATCH: 4}, 8, ["queries.sizes.train", 8, "'r'", 9]),
+        ({"train_queries": 3}, {BATCH: 4}, 8, ["regimes.r.train_queries", 3, 4]),
+        ({"algorithm": "grop"}, {BATCH: 4}, 8, ["regimes.r.algorithm", "'grop'", "'grpo'"]),
+        ({"algorithm": {"name": "dapo", "alpha_last": 0}}, {BATCH: 4}, 8, ["regimes.r.algorithm.alpha_last"]),
     ],
 )
-def test_what_cannot_be_trained_is_refused_by_its_key(regime, overrides, train, message):
-    with pytest.raises(InputError, match=message):
+def test_what_cannot_be_trained_is_refused_by_its_key(regime, overrides, train, named):
+    with refused(*named):
         check_training(study(regime, overrides, sizes=sizes(train)))
 
 
@@ -73,7 +74,7 @@ def test_a_file_is_counted_where_it_is_there(tmp_path):
     check_train_file(made)
     query = {"org": "A", "dest": "B", "days": 3, "date": ["2022-03-01"] * 3, "query": "Plan a trip."}
     file.write_text(f"{json.dumps(query)}\n" * 3, encoding="utf-8")
-    with pytest.raises(InputError, match=r"^queries\.train: 3 queries, but a step of 'r' asks 4"):
+    with refused("queries.train", 3, "'r'", 4):
         check_train_file(made)
     file.write_text(f"{json.dumps(query)}\n" * 4, encoding="utf-8")
     check_train_file(made)

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from helpers.messages import names, refused
 from helpers.scripted_endpoint import NOTHING, ScriptedEndpoint, error, native, says
 from planner_r1.agent.limits import Limits
 from planner_r1.agent.oracle import plan_for
@@ -104,15 +105,15 @@ def test_every_query_gets_an_episode_that_scores_like_any_other(world, spec):
     assert metrics["rates"]["official"]["final_pass"] == 1.0
     assert metrics["end_reasons"] == {"answer": 1.0}
     assert all(e["sub_rewards"]["pass"] == 1.0 and e["reward"] == 5.0 for e in found)
-    names = {"model": "big", "regime": "base", "seed": 0, "step": 0, "split": "test"}
-    assert all(e.items() >= names.items() and e["turns"] == 2 for e in found)
+    place = {"model": "big", "regime": "base", "seed": 0, "step": 0, "split": "test"}
+    assert all(e.items() >= place.items() and e["turns"] == 2 for e in found)
 
     costs = json.loads(made.costs.read_text())
     assert costs["requests"] == 2 * N and costs["completion"] == 30 * N and costs["without_answer"] == 0
     assert costs["cost"] == pytest.approx(N * (250 * 1.0 + 30 * 2.0) / 1e6)
     assert costs["endpoint"]["temperature"] == 0
-    assert f"{N} queries" in lines[0]
-    assert f"{N}/{N} episodes, cost so far 0.00 USD, 0 s left" in lines[-1]
+    names(lines[0], f"{N} queries")
+    names(lines[-1], f"{N}/{N} episodes", "0.00 USD", "0 s")
 
 
 def test_trajectories_have_the_keys_of_the_trainers(world, spec, tmp_path):
@@ -150,7 +151,7 @@ def test_faults_are_listed_apart_and_nothing_is_written_as_if_whole(world, spec,
     lines = []
     with ScriptedEndpoint(oracle(answers, {bad[0]: NOTHING, bad[1]: error(503, "busy")})) as server:
         made = spec(server)
-        with pytest.raises(InputError, match=rf"models.big.endpoint: .*2 of {N} episodes are missing.*run again"):
+        with refused("models.big.endpoint", f"2 of {N} episodes", "missing"):
             evaluate_endpoint(made, lines.append)
     assert not made.out.exists() and not made.costs.exists()
     (faults,) = tmp_path.glob("work/*/faults.jsonl")
@@ -190,7 +191,7 @@ def test_other_settings_begin_anew_and_keep_what_there_was(world, spec):
 def test_what_a_person_must_mend_stops_at_once_and_loses_nothing(world, spec):
     _, _, queries, answers = world
     with ScriptedEndpoint(oracle(answers, {queries[3].query: error(401)})) as server:
-        with pytest.raises(InputError, match="does not accept the key"):
+        with refused("models.big.endpoint", "key"):
             evaluate_endpoint(spec(server, concurrency=1), lambda line: None)
         assert episodes_asked(server) == {q.query for q in queries[:4]}
     with ScriptedEndpoint(oracle(answers)) as server:
@@ -200,7 +201,7 @@ def test_what_a_person_must_mend_stops_at_once_and_loses_nothing(world, spec):
 
 def test_a_service_that_is_down_is_not_asked_for_every_query(spec):
     with ScriptedEndpoint([error(503)]) as server:
-        with pytest.raises(InputError, match=f"{N} of {N} episodes are missing"):
+        with refused("models.big.endpoint", f"{N} of {N} episodes", "missing"):
             evaluate_endpoint(spec(server, concurrency=1), lambda line: None)
         assert len(server.requests) == 3
 

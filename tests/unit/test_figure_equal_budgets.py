@@ -4,6 +4,7 @@ import pytest
 
 from helpers.made_up_budgets import READS, steps_of, straight, write_run
 from helpers.made_up_study import study
+from helpers.messages import any_names
 from planner_r1.paper.artefacts import artefact, artefacts_of
 from planner_r1.paper.figures import equal_budgets, style
 from planner_r1.paper.render import read_csv, write_rows
@@ -48,8 +49,8 @@ def test_what_is_missing_is_said(tmp_path):
         write_run(tmp_path, run, straight(1.0), steps_of(100))
     (tmp_path / "runs/tiny/stage1/seed0/metrics.jsonl").unlink()
     said = equal_budgets.draw(rows_of(made, tmp_path), made).get_suptitle()
-    assert "missing: tiny/stage3, seed 1: no validations" in said
-    assert "missing along tokens: tiny/stage1, seed 0: no metrics" in said
+    any_names(said, "missing", "tiny/stage3, seed 1", "validations")
+    any_names(said, "missing", "tokens", "tiny/stage1, seed 0", "metrics")
     assert "thick: stage1" in said and "dynamic sampling" in said
 
 
@@ -64,7 +65,8 @@ def test_a_seed_that_ends_early_is_said_with_its_step(tmp_path):
         40,
     }
     said = equal_budgets.draw(rows, made).get_suptitle()
-    assert "missing: tiny/stage3, only until step 10, where seed 2 ends" in said and "stage1, only" not in said
+    any_names(said, "missing", "tiny/stage3", "step 10", "seed 2")
+    assert "tiny/stage1" not in said
 
 
 @pytest.mark.parametrize("n", [7, 10])

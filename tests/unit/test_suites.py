@@ -186,7 +186,7 @@ def test_what_a_service_lacks_is_asked_again_and_never_wrong(folders, tmp_path, 
 
     with ScriptedEndpoint(once) as server:
         made = spec(server, chosen, tmp_path)
-        with refused("missing", f"1 of {SIZE}", "wrong"):
+        with refused("missing", f"1 of {3 * SIZE if suite == 'natural_plan' else SIZE}", "wrong"):
             collect_answers(made, silent)
         assert not (tmp_path / "out").exists()
         assert len(list(read_lines(made.work / "faults.jsonl"))) == 1

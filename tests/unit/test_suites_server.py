@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planner_r1.errors import InputError
+from helpers.messages import refused
 from planner_r1.ood.server import KINDS, ServerError, sampling_fields, serve
 from planner_r1.processes import marked
 
@@ -47,7 +47,7 @@ def test_it_is_gone_after_a_failure(tmp_path):
 
 
 def test_one_that_never_answers_is_ended_with_its_last_lines(tmp_path):
-    late = pytest.raises(ServerError, match=r"did not answer within 0.5 s; the last lines of .*server.log:\nloading")
+    late = pytest.raises(ServerError, match=r"0\.5 s.*server\.log.*\nloading")
     with late, serve(Path("m"), tmp_path, "cpu", command=SILENT, start_seconds=0.5):
         pass
     assert marked(tmp_path) == []
@@ -55,14 +55,16 @@ def test_one_that_never_answers_is_ended_with_its_last_lines(tmp_path):
 
 def test_one_that_ends_is_not_waited_for(tmp_path):
     command = ("{python}", "-c", "import sys; sys.exit('no such model {model}')")
-    ended = pytest.raises(ServerError, match=r"(?s)ended with status 1; the last lines.*no such model some/model")
+    ended = pytest.raises(ServerError, match=r"(?s)status 1\b.*server\.log.*\nno such model some/model")
     with ended, serve(Path("some/model"), tmp_path, "cpu", command=command, start_seconds=DEADLINE):
         pass
 
 
 def test_a_command_that_is_not_there_is_named(tmp_path):
-    absent = pytest.raises(InputError, match="no-such-program: the server cannot be started")
-    with absent, serve(Path("m"), tmp_path, "cpu", command=("no-such-program",), start_seconds=1):
+    with (
+        refused("no-such-program", "started"),
+        serve(Path("m"), tmp_path, "cpu", command=("no-such-program",), start_seconds=1),
+    ):
         pass
 
 

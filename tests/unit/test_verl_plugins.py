@@ -8,13 +8,13 @@ from types import SimpleNamespace
 import pyarrow.parquet as pq
 import pytest
 
+from helpers.messages import refused
 from helpers.scripted_trainer import make_player, open_store
 from helpers.tiny_model import TEMPLATE, make_tiny_study
 from planner_r1.agent import episodes
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.prompt import template_hash
 from planner_r1.agent.trajectories import demonstration
-from planner_r1.errors import InputError
 from planner_r1.files import read_lines
 from planner_r1.queries import Query
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
@@ -367,5 +367,5 @@ def test_the_first_rows_of_a_smaller_set_are_those_of_a_larger_one(study, tmp_pa
         part = pq.read_table(tmp_path / f"{size}.parquet")
         assert part.to_pylist() == whole.to_pylist()[:size]
         assert prompt_template_hash(tmp_path / f"{size}.parquet") == prompt_template_hash(study.train)
-    with pytest.raises(InputError, match=f"{whole.num_rows} queries, but a regime's train_queries asks for 999"):
+    with refused(whole.num_rows, "train_queries", 999):
         write_first_rows(study.train, 999, tmp_path / "more.parquet")
