@@ -44,10 +44,8 @@ def run(options) -> Tally:
                 tally.add(found)
             if passed // REPORT_EVERY > told:
                 told = passed // REPORT_EVERY
-                print(
-                    f"{passed:.0f} s, {seeds[-1]}: {tally.tried} plans, {tally.passing} pass strict, {dict(tally.found)}"
-                )
-                sys.stdout.flush()
+                seen = f"{tally.tried} plans, {tally.passing} pass strict"
+                print(f"{passed:.0f} s, {seeds[-1]}: {seen}, {dict(tally.found)}", flush=True)
     return tally
 
 

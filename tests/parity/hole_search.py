@@ -16,6 +16,8 @@ from pathlib import Path
 from parity.odd_worlds import write_odd_world
 from parity.plain_sense import World, breaches
 from parity.plan_changes import Changes
+from parity.plan_grammar import Grammar, other_wishes
+from parity.reference_evaluator import Tables
 from planner_r1.agent.oracle import plan_for
 from planner_r1.agent.query_generator import QuerySpec, draw_queries
 from planner_r1.evaluator.judge import judge
@@ -27,6 +29,8 @@ from planner_r1.sandbox.store import Store
 
 QUERIES = 24  # of one world
 STEPS = 40  # changes tried in one climb
+OTHER_WISHES = 0.2  # the share of climbs whose query asks for something else than its plan was made for
+RANDOM_MOVES = 0.02  # the share of changes that are kept whatever they are worth
 GIVE_UP = 4  # failing strict rules from which a climb does not go on
 
 # What strict lets pass; docs/strict.md gives the reasons.
@@ -70,23 +74,30 @@ class Search:
             write_odd_world(self.rng.randrange(2**31), Path(folder) / "world")
             build(Path(folder) / "world", Path(folder) / "store")
             self.world, self.store = World(Path(folder) / "world"), Store.open(Path(folder) / "store")
+            tables = Tables(Path(folder) / "world")
             queries = draw_queries(self.store, QuerySpec(n_days=12), QUERIES, seed=self.rng.randrange(2**31))
         self.good = [(to_official(plan_for(query, self.store).plan, self.store), query) for query in queries]
         self.changes = Changes(self.world, [plan for plan, _ in self.good])
+        self.grammar = Grammar(tables, self.good)
 
     def climb(self) -> None:
-        """From one good plan through STEPS changes; what passes strict on the way is held against plain sense."""
+        """From one good plan through STEPS changes; what passes strict on the way is held against plain sense.
+
+        Half of the climbs keep what is wrong in plain sense and lead it back to passing; the others go on from whatever
+        passes, and so come to plans that lie further from the oracle's.
+        """
         rng = self.rng
-        plan, query = rng.choice(self.good)
-        start = plan
-        best = 0, False  # failing rules, whether wrong in plain sense
+        start, query = rng.choice(self.good)
+        if rng.random() < OTHER_WISHES:
+            query = other_wishes(query, rng)
+        plan, best, looks_for_wrong = start, (False, -self._failing(start, query)), rng.random() < 0.5
         for _ in range(STEPS):
             tried = deepcopy(plan)
             for _ in range(rng.choice([1, 1, 1, 2, 3])):
-                self.changes.apply(tried, rng)
-            failing = self._failing(tried, query)
+                self._change(tried, query)
             self.tally.tried += 1
-            if failing >= GIVE_UP:
+            failing = self._failing(tried, query)
+            if failing >= GIVE_UP or not all(isinstance(day, dict) for day in tried):
                 continue
             wrong = self._unanswered(tried, query)
             if failing == 0:
@@ -94,9 +105,16 @@ class Search:
                 if wrong:
                     self._record(start, tried, query, wrong)
                     return
-            better = bool(wrong) > best[1] or failing <= best[0]
-            if better and bool(wrong) >= best[1] or rng.random() < 0.02:
-                plan, best = tried, (failing, bool(wrong))
+            worth = (bool(wrong) and looks_for_wrong, -failing)
+            if worth >= best or rng.random() < RANDOM_MOVES:
+                plan, best = tried, worth
+
+    def _change(self, plan: list, query: Query) -> None:
+        """One of the trickster's moves, or one of the grammar at the edges of the official rules."""
+        if plan and all(isinstance(day, dict) for day in plan) and self.rng.random() < 0.85:
+            self.changes.apply(plan, self.rng)
+        else:
+            self.rng.choice(self.grammar.productions)(plan, query, self.rng)
 
     def _failing(self, plan: list, query: Query) -> int:
         """How many strict rules the plan fails; one more where the hard ones were not reached."""
@@ -106,8 +124,6 @@ class Search:
         return (len(verdict.reasons) or GIVE_UP) + (verdict.hard is None)
 
     def _unanswered(self, plan: list, query: Query) -> set[str]:
-        if not all(isinstance(day, dict) for day in plan):
-            return set()
         found = set(breaches(plan, query, self.world))
         self.tally.answered.update(found & self.answered)
         return found - self.answered

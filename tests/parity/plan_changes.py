@@ -14,17 +14,13 @@ from parity.plan_grammar import BLANKS, EMPTY, ROUTES
 
 PLACE_PARTS = PARTS[1:]
 STAYS = "{city}", "{city}(close to x)", "{city}({state})", "{city}(Nowhere)", "{city}({other})", "{city}, {other}"
-MODES = ("Self-driving", "Taxi", "Flight", "Train", "self-driving", "TAXI", "Taxi, Self-driving", "Self-driving (taxi)")
+MODES = (
+    *("Self-driving", "Self-driving", "Taxi", "Taxi", "Flight", "Train", "self-driving", "TAXI"),
+    *("Taxi, Self-driving", "Self-driving (taxi)"),
+)
 ENDINGS = (
-    "",
-    "",
-    "",
-    ", {other}",
-    ", {city}",
-    ", from {city} to {other}",
-    " or Taxi",
-    ", then Self-driving",
-    ", cost: 1",
+    *("", "", "", "", ", {other}", ", {city}", ", from {city} to {other}", ", From {other} To {city}", " or Taxi"),
+    *(", then Self-driving", ", via {other}", ", cost: 1", ", duration: by taxi", ", Flight Number: F1"),
 )
 TIMES = (", Departure Time: {dep}, Arrival Time: {arr}",) * 3 + (", Departure Time: 07:07, Arrival Time: 08:08", "")
 NUMBERS = (1, 1, 2, 3, 7, 0, None, "2", "Day 3")
