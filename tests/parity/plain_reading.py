@@ -18,7 +18,7 @@ TRAVEL = re.compile(r"\s*from\s+(.+?)\s+to\s+(.+)", re.S)
 LEG = re.compile(r"\bfrom\s+(.+?)\s+to\s+(.+?)\s*(?=[,;]|$|\bfrom\s)", re.S | re.I)
 LEG_BEGINS = re.compile(r"flight number|\bfrom\b", re.I)
 NUMBER = re.compile(r"flight number\s*:?\s*([^\s,;]+)", re.I)
-CLOCK = re.compile(r"(\d{1,2}):(\d\d)(\s*p\.?m)?", re.I)
+CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\b)?", re.I)
 MODE_WORDS = {"flight": r"flight|\bfly\b|plane", "self-driving": r"self[ -]?driving", "taxi": r"taxi|\bcab\b"}
 MODES = {mode: re.compile(words, re.I) for mode, words in MODE_WORDS.items()}
 
@@ -165,8 +165,10 @@ def clock(text: str) -> tuple[int, int] | None:
     time = CLOCK.search(text)
     if not time:
         return None
-    hour = int(time[1])
-    return hour + 12 if time[3] and hour < 12 else hour, int(time[2])
+    hour, half = int(time[1]), (time[3] or "").lower()
+    if half and hour <= 12:
+        hour = hour % 12 + 12 * (half == "p")
+    return hour, int(time[2])
 
 
 def _place(text: str) -> Place:

@@ -123,8 +123,7 @@ def is_valid_accommodation(case: Case) -> str | None:
             raise Unreadable(f"an accommodation is not text but {type(value).__name__}")
         nights = len(list(run))
         rows = case.rows("accommodations", value)
-        told_apart = len(rows) == 1 or (rows and "shared_name" in case.closed)  # else the first row counts
-        if told_apart and nights < rows[0]["minimum nights"]:
+        if (len(rows) == 1 or strict.share_a_name(case, rows)) and nights < rows[0]["minimum nights"]:
             return f"{quote(value)} takes guests for at least {rows[0]['minimum nights']:g} nights, not {nights}"
     return None
 

@@ -27,7 +27,7 @@ from planner_r1.evaluator.reading import (
 _NUMBER = re.compile(r"\d+")
 _LEG_BEGINS = re.compile(r"\bfrom\b|flight number", re.IGNORECASE)
 _STATED_TIME = re.compile(r"\b(departure|arrival) time\s*:([^,;]*)", re.IGNORECASE)
-_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(\s*p\.?m)?", re.IGNORECASE)
+_CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\b)?", re.IGNORECASE)
 _TIME_COLUMNS = {"departure": "DepTime", "arrival": "ArrTime"}
 
 
@@ -131,8 +131,10 @@ def _clock(text: str) -> tuple[int, int] | None:
     time = _CLOCK.search(text)
     if not time:
         return None
-    hour = int(time[1])
-    return hour + 12 if time[3] and hour < 12 else hour, int(time[2])
+    hour, half = int(time[1]), (time[3] or "").lower()
+    if half and hour <= 12:
+        hour = hour % 12 + 12 * (half == "p")
+    return hour, int(time[2])
 
 
 # ---- places and cities ----
@@ -181,6 +183,12 @@ def _is_city(case: Case, text: str) -> bool:
     text, states = text.strip(), case.store.cities
     city = cut(text).strip()
     return text in states or text[len(city) :].strip() in ("", f"({states.get(city)})")
+
+
+@closes("shared_name")
+def share_a_name(case: Case, hotels: list[dict]) -> bool:
+    """Whether all have the same name: the first one then counts for the nights, as it does for the price."""
+    return len({row["NAME"] for row in hotels}) == 1
 
 
 # ---- days ----
