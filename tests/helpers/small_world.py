@@ -43,6 +43,7 @@ ACCOMMODATIONS = [
 ]
 ATTRACTIONS = [
     *[("Alba", name) for name in ("Alba Tower", "City Park", "Sea Museum", "Old Gate, East Wing", "Twin Hall")],
+    ("Alba", "Glass House, Alba"),  # its city is part of its name
     *[("Bria", name) for name in ("Bria Castle", "Lake Walk", "Twin Hall", "Clock House")],
     *[("Cray", name) for name in ("Cray Cave", "Rose Garden", "Wind Mill")],
 ]

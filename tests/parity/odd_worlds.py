@@ -57,6 +57,8 @@ def _odd_names(rows: list[dict], name: str, city: str, rng: random.Random) -> No
             row[name] = f"{other}, {row[name]}"
         elif chance < 0.5:
             row[name] = other
+        elif chance < 0.55:
+            row[name] = f"{row[name]}, {row[city]}"
 
 
 def _odd_hotels(rows: list[dict], rng: random.Random) -> None:

@@ -74,7 +74,9 @@ class World:
         return {"attraction": self.attractions, "accommodation": self.hotels}.get(part, self.restaurants)
 
     def rows(self, part: str, place: Place) -> list[dict]:
-        return self.table(part).get((place.name, place.city), [])
+        """The rows of a place, whose own name may end in its city."""
+        table = self.table(part)
+        return table.get((place.name, place.city)) or table.get((f"{place.name}, {place.city}", place.city), [])
 
 
 def _by_place(rows: list[dict], name: str, city: str) -> dict[tuple[str, str], list[dict]]:

@@ -234,9 +234,10 @@ def _repeats(days: list[Day]) -> Found:
     for name, parts in (("same_restaurant", MEALS), ("same_attraction", ("attraction",))):
         seen = set()
         for place in (place for day in days for part in parts for place in day.places(part)):
-            if (place.name, place.city) in seen:
-                yield name, f"{place.name}, {place.city}"
-            seen.add((place.name, place.city))
+            known = place.name.removesuffix(f", {place.city}"), place.city
+            if known in seen:
+                yield name, ", ".join(known)
+            seen.add(known)
 
 
 def _nights(days: list[Day]) -> Found:

@@ -32,9 +32,11 @@ class Case:
         return found
 
     def _look_up(self, table: str, value: str) -> list[dict]:
-        if "name_contained" in self.closed:
-            return rows_named(self.store, table, *name_and_city(value, whole_name=True))
-        return self.store.find(table, *name_and_city(value))
+        if "name_contained" not in self.closed:
+            return self.store.find(table, *name_and_city(value))
+        name, city = name_and_city(value, whole_name=True)
+        # A place may have its city in its own name, as "Children's Museum, Stockton": that names it, too.
+        return rows_named(self.store, table, name, city) or rows_named(self.store, table, f"{name}, {city}", city)
 
     def attractions(self, day: Day) -> list[str]:
         return attractions(day, keep_last="last_attraction" in self.closed)
@@ -42,7 +44,8 @@ class Case:
     def identity(self, value):
         """What tells a place from others: its text, whatever the spelling where that hole is closed."""
         if "other_spelling" in self.closed and isinstance(value, str):
-            return name_and_city(value, whole_name=True)
+            name, city = name_and_city(value, whole_name=True)
+            return name.removesuffix(f", {city}"), city
         return value
 
     def date(self, day: Day) -> str:
