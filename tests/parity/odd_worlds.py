@@ -8,7 +8,7 @@ from pathlib import Path
 
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
 
-# Cities whose names hold one another, as "Bend" and "South Bend" do, and one with a "to " in front of its state's name.
+# Cities whose names hold one another, as "Bend" and "South Bend" do.
 CITY_NAMES = ("York", "New York", "Yorkton", "Bend", "South Bend", "Benton")
 SHORT_STAYS = (1, 1, 1, 2)
 LONG_STAYS = (3, 5, 30)
@@ -20,12 +20,10 @@ def write_odd_world(seed: int, folder: Path) -> None:
     write_world(spec, folder)
     rng = random.Random(seed)
     listed = folder / "background/citySet_with_states.txt"
-    cities = [line.split("\t")[0] for line in listed.read_text(encoding="utf-8").splitlines()]
-    renamed = dict(zip(cities, rng.sample(CITY_NAMES, len(cities)), strict=True))
-    text = listed.read_text(encoding="utf-8")
-    for city, name in renamed.items():
-        text = text.replace(f"{city}\t", f"{name}\t")
-    listed.write_text(text, encoding="utf-8")
+    state_of = dict(line.split("\t") for line in listed.read_text(encoding="utf-8").splitlines())
+    renamed = dict(zip(state_of, rng.sample(CITY_NAMES, len(state_of)), strict=True))
+    lines = [f"{renamed[city]}\t{state}" for city, state in state_of.items()]
+    listed.write_text("\n".join(lines), encoding="utf-8")
     for table, make_odd in (
         ("restaurants/clean_restaurant_2022.csv", lambda rows: _odd_names(rows, "Name", "City", rng)),
         ("attractions/attractions.csv", lambda rows: _odd_names(rows, "Name", "City", rng)),

@@ -170,11 +170,7 @@ def is_valid_information_in_sandbox(case: Case) -> str | None:
 
 
 def _unknown(case: Case, day: Day) -> str | None:
-    return (
-        _unknown_leg(case, day)
-        or _unknown_place(case, day)
-        or strict.more_than_a_city(case, day)
-    )
+    return _unknown_leg(case, day) or _unknown_place(case, day) or strict.more_than_a_city(case, day)
 
 
 def _unknown_leg(case: Case, day: Day) -> str | None:
