@@ -53,11 +53,11 @@ def _print(tally: Tally, seed: int) -> None:
     print(f"seed {seed}: {tally.tried} plans tried, {tally.passing} pass strict")
     print("answered:", json.dumps(dict(tally.answered.most_common())))
     print("not answered:", json.dumps(dict(tally.found.most_common())))
-    for name, (_, query, plan, changed, text) in sorted(tally.examples.items()):
-        print(f"\n{name}: {text}\n  query: {json.dumps(query)}")
-        for day, key, before, after in changed:
+    for name, example in sorted(tally.examples.items()):
+        print(f"\n{name}: {example.text}\n  query: {json.dumps(example.query.to_json())}")
+        for day, key, before, after in example.changed:
             print(f"  day {day + 1}, {key}: {before!r} -> {after!r}")
-        print(f"  plan: {json.dumps(plan)}")
+        print(f"  plan: {json.dumps(example.plan)}")
 
 
 if __name__ == "__main__":

@@ -37,18 +37,32 @@ GIVE_UP = 4  # failing strict rules from which a climb does not go on
 ANSWERED = frozenset({"road_facts", "meal_order", "meal_in_flight", "half_filled", "night_after_the_trip"})
 
 
+@dataclass(frozen=True)
+class Example:
+    """A plan that passes strict and is wrong by one breach, as `text` says.
+
+    `changed` holds (day, key, before, after) of each value that is not the oracle's; `size` tells smaller ones.
+    """
+
+    size: tuple[int, int]
+    query: Query
+    plan: list
+    changed: list[tuple]
+    text: str
+
+
 @dataclass
 class Tally:
     """What a search saw: plans tried, plans that pass strict, breaches by name, and the smallest example of each.
 
-    `examples` holds for each breach that has no answer (number of changed values, query, plan, what is changed, text).
+    `found` and `examples` are about the breaches that have no answer.
     """
 
     tried: int = 0
     passing: int = 0
     answered: Counter = field(default_factory=Counter)
     found: Counter = field(default_factory=Counter)
-    examples: dict[str, tuple] = field(default_factory=dict)
+    examples: dict[str, Example] = field(default_factory=dict)
 
     def add(self, other: Tally) -> None:
         self.tried += other.tried
@@ -58,8 +72,8 @@ class Tally:
         for name, example in other.examples.items():
             self.keep(name, example)
 
-    def keep(self, name: str, example: tuple) -> None:
-        if name not in self.examples or example[0] < self.examples[name][0]:
+    def keep(self, name: str, example: Example) -> None:
+        if name not in self.examples or example.size < self.examples[name].size:
             self.examples[name] = example
 
 
@@ -129,14 +143,13 @@ class Search:
         return found - self.answered
 
     def _record(self, start: list, plan: list, query: Query, wrong: set[str]) -> None:
+        self.tally.found.update(wrong)
         for name in wrong:
             small = self._shrink(start, plan, query, name)
-            also = self._unanswered(small, query)
-            if also == {name} or len(wrong) == 1:
-                self.tally.found[name] += 1
-            changed = _differences(start, small)
+            changed, also = _differences(start, small), self._unanswered(small, query)
+            size = len(also), len(changed)  # an example that shows nothing else is worth more than a small one
             text = breaches(small, query, self.world)[name]
-            self.tally.keep(name, (len(changed) + 10 * len(also), query.to_json(), small, changed, text))
+            self.tally.keep(name, Example(size, query, small, changed, text))
 
     def _shrink(self, start: list, plan: list, query: Query, name: str) -> list:
         """The plan with as many of its changes taken back as leave it passing and wrong by that name."""

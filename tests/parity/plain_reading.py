@@ -142,9 +142,10 @@ class Day:
         return tuple(end.city for end in self.legs[0]) if self.legs else self.cities
 
     @property
-    def leg_begins(self) -> int:
-        """How often the leg's text names a flight number, or says "from"."""
-        return len(LEG_BEGINS.findall(self.said("transportation")))
+    def says_twice_where_a_leg_begins(self) -> bool:
+        """Whether the leg's text names a second flight number, or says "from" again."""
+        words = [word.lower() for word in LEG_BEGINS.findall(self.said("transportation"))]
+        return len(words) > len(set(words))
 
     @property
     def flight_number(self) -> str:

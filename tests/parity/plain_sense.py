@@ -145,7 +145,7 @@ def _leg(day: Day, query, world: World) -> Found:
         return
     if len(day.modes) > 1:
         yield "several_modes", where
-    if len(set(day.legs)) > 1 or day.leg_begins > 1 + ("flight" in day.modes):
+    if len(set(day.legs)) > 1 or day.says_twice_where_a_leg_begins:
         yield "several_legs", where
     if not day.modes or len(day.leg_cities) != 2:
         yield "unclear_leg", where

@@ -43,6 +43,8 @@ class Changes:
             self.plan_of_another_query,
             self.stay_instead,
             self.stay_instead,
+            self.never_at_home,
+            self.one_mode,
             self.copy_value,
             self.swap_days,
             self.blank,
@@ -105,6 +107,14 @@ class Changes:
         end = rng.choice(ENDINGS).format(city=here[-1] if here else "", other=rng.choice(self.cities))
         day["transportation"] = f"{mode}, {way}{facts}{end}"
 
+    def one_mode(self, plan, rng):
+        """All legs by the same way to travel, written the same way."""
+        mode = rng.choice(MODES)
+        for day in plan:
+            cities = Day(1, day).cities
+            if len(cities) == 2:
+                day["transportation"] = f"{mode}, from {cities[0]} to {cities[1]}"
+
     def city(self, plan, rng):
         day = rng.choice(plan)
         city, other = self._near(day, rng), rng.choice(self.cities)
@@ -117,16 +127,33 @@ class Changes:
             day["current_city"] = rng.choice(STAYS).format(city=city, other=other, state=self.world.state_of[city])
 
     def stay_instead(self, plan, rng):
-        """A travel day becomes a day in the city of arrival, with all that a stay needs; no leg leads there."""
+        """A travel day becomes a day in the city of arrival, with all that a stay needs; no leg leads there.
+
+        Or it stays one of travel, in other white space, and is filled like a day of stay.
+        """
         at = rng.randrange(len(plan))
         cities = Day(1, plan[at]).cities
         if len(cities) != 2:
             return
         city = rng.choice([cities[-1]] * 3 + [cities[0]])
-        plan[at]["current_city"] = city
+        plan[at]["current_city"] = city if rng.random() < 0.7 else f"from\t{cities[0]} to\t{cities[1]}"
         if at:
             plan[at]["transportation"] = rng.choice(["-", "-", None, plan[at].get("transportation")])
         self._fill(plan[at], city, rng)
+
+    def never_at_home(self, plan, rng):
+        """The trip begins and ends in the city of its first arrival; day 1 has the way there all the same."""
+        if len(plan) < 2:
+            return
+        first, last = Day(1, plan[0]).cities, Day(1, plan[-1]).cities
+        if len(first) != 2 or len(last) != 2:
+            return
+        plan[0]["current_city"] = first[1]
+        self._fill(plan[0], first[1], rng)
+        leg = f"from {last[0]} to {first[1]}"
+        plan[-1] |= {"current_city": leg, "transportation": f"{rng.choice(['Taxi', 'Self-driving'])}, {leg}"}
+        for part in (*MEALS, "attraction"):
+            plan[-1][part] = "-"
 
     def _fill(self, day, city, rng):
         for part in (*MEALS, "attraction"):
@@ -207,7 +234,7 @@ class Changes:
             [
                 lambda: plan.pop(at) if len(plan) > 1 else None,
                 lambda: plan.insert(at, deepcopy(plan[at])),
-                lambda: plan.append(deepcopy(plan[at])),
+                *[lambda: plan.append(deepcopy(plan[at]))] * 3,
                 lambda: plan.append({}),
             ]
         )()

@@ -189,6 +189,7 @@ def test_what_the_format_allows_passes(small_store, day, key, value):
     [
         (1, "transportation", "Taxi, FROM Dorn TO Bria, Alba"),
         (1, "transportation", "Taxi, from Dorn to Alba, From Alba To Bria"),
+        (1, "transportation", "Flight Number: F1, Dorn, Alba, Flight Number: F2"),
         (2, "transportation", "Taxi, from Alba to Bria"),
         (1, "transportation", "Flight Number: F1, from Dorn to Alba, Departure Time: 08:00 PM"),
         (1, "transportation", "Taxi, from Dorn(Nord) to Alba"),

@@ -19,7 +19,6 @@ from planner_r1.evaluator.reading import (
     Day,
     cut,
     from_to,
-    mode_to_look_up,
     name_and_city,
     quote,
 )
@@ -103,7 +102,8 @@ def other_leg(case: Case, day: Day) -> str | None:
 @closes("second_leg")
 def second_leg(case: Case, day: Day) -> str | None:
     value = day.text("transportation")
-    if len(_LEG_BEGINS.findall(value)) > (2 if mode_to_look_up(value) == "flight" else 1):
+    words = [word.lower() for word in _LEG_BEGINS.findall(value)]
+    if len(words) > len(set(words)):
         return f"more than one leg: {quote(value)}"
     return None
 
