@@ -36,14 +36,7 @@ def is_reasonable_visiting_city(case: Case) -> str | None:
     if reason := _starts_elsewhere(case):
         return reason
     route = [city for day in case.days for city in day.cities]
-    return (
-        _broken_route(route)
-        or _wrong_city(route, case)
-        or strict.not_from_home(case)
-        or strict.teleports(case)
-        or strict.misses_destination(case)
-        or _first_reason(strict.more_than_cities, case)
-    )
+    return _broken_route(route) or _wrong_city(route, case) or strict.reason(strict.OF_ROUTE, case)
 
 
 def _first_reason(check: Callable[[Case, Day], str | None], case: Case) -> str | None:
@@ -136,7 +129,7 @@ def is_valid_transportation(case: Case) -> str | None:
     for clash in CLASHING_MODES:
         if clash <= modes:
             return f"{' and '.join(sorted(clash))} do not go together"
-    return strict.two_modes(case)
+    return strict.reason(strict.OF_MODES, case)
 
 
 def is_valid_information_in_current_city(case: Case) -> str | None:
@@ -161,7 +154,7 @@ def _elsewhere(case: Case, day: Day) -> str | None:
             raise Unreadable(f"day {day.number} has an accommodation and an empty current_city")
         if not day.mentions("accommodation", cities[-1]):
             return f"{quote(day.filled('accommodation'))} is not in the city where the day ends"
-    return strict.other_leg(case, day) or strict.second_leg(case, day) or strict.place_elsewhere(case, day)
+    return strict.reason(strict.OF_CITIES_OF_DAY, case, day)
 
 
 def is_valid_information_in_sandbox(case: Case) -> str | None:
@@ -170,7 +163,7 @@ def is_valid_information_in_sandbox(case: Case) -> str | None:
 
 
 def _unknown(case: Case, day: Day) -> str | None:
-    return _unknown_leg(case, day) or _unknown_place(case, day) or strict.more_than_a_city(case, day)
+    return _unknown_leg(case, day) or _unknown_place(case, day) or strict.reason(strict.OF_WORDS_OF_DAY, case, day)
 
 
 def _unknown_leg(case: Case, day: Day) -> str | None:
@@ -191,7 +184,7 @@ def _unknown_leg(case: Case, day: Day) -> str | None:
         known = pair is not None and case.store.leg(*pair) is not None
     if not known:
         return f"no such {mode}: {quote(value)}"
-    return strict.not_on_that_day(case, day) or strict.other_times(case, day) if mode == "flight" else None
+    return strict.reason(strict.OF_FLIGHT, case, day) if mode == "flight" else None
 
 
 def _unknown_place(case: Case, day: Day) -> str | None:
@@ -222,7 +215,7 @@ def is_not_absent(case: Case) -> str | None:
     filled = sum(bool(day.filled(key)) for day in case.days for key in day.values)
     if filled / (6 * case.query.days) < 0.5:
         return "less than half of the plan is filled in"
-    return strict.misnumbered(case)
+    return strict.reason(strict.OF_NUMBERS, case)
 
 
 def _wrong_days(case: Case) -> str | None:
@@ -254,7 +247,7 @@ def _missing_on_day(case: Case, day: Day) -> str | None:
         if key not in day.values:
             return f"no {key}"
     needed = _needed_values(day.current_city, last=day.number == case.query.days)
-    for key in (*needed, *(strict.needed_besides(case, day) or ())):
+    for key in (*needed, *strict.needed_besides(case, day)):
         # Only these two texts stand for nothing here: null and the like pass, and do not count as filled in.
         if day.values[key] in BLANK or strict.nothing_in_it(case, day, key):
             return f"{key} is not filled in"

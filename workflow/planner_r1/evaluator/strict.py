@@ -1,27 +1,19 @@
-"""What the strict profile asks beyond the official rules: a check for each hole of profiles.HOLES that is not closed by
-reading a value otherwise (reading.py, case.py).
+"""What the strict profile asks beyond the official rules: the checks that close its holes (profiles.HOLES).
 
-Like the rules, a check takes a case and returns None where it holds, else the reason why not. It finds nothing where
-its hole is not closed. What strict covers and what it does not: docs/strict.md.
+A few holes are closed where a value is read or a rule asks: in reading.py, case.py and the rules themselves.
+
+Like the rules, a check takes a case (and a day) and returns None where it holds, else the reason why not; it runs only
+where its hole is closed. What strict covers and what it does not: docs/strict.md.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import wraps
 from itertools import pairwise
 
 from planner_r1.evaluator.case import Case
-from planner_r1.evaluator.reading import (
-    MEALS,
-    MODES,
-    Day,
-    cut,
-    from_to,
-    name_and_city,
-    quote,
-)
+from planner_r1.evaluator.reading import MEALS, MODES, Day, cut, from_to, name_and_city, quote
 
 _NUMBER = re.compile(r"\d+")
 _LEG_BEGINS = re.compile(r"\bfrom\b|flight number", re.IGNORECASE)
@@ -30,23 +22,9 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d\d)(?:\s*([ap])\.?m\b)?", re.IGNORECASE)
 _TIME_COLUMNS = {"departure": "DepTime", "arrival": "ArrTime"}
 
 
-def closes(hole: str) -> Callable:
-    """Let a check find something only where `hole` is closed."""
-
-    def only_where_closed(check):
-        @wraps(check)
-        def checked(case: Case, *arguments):
-            return check(case, *arguments) if hole in case.closed else None
-
-        return checked
-
-    return only_where_closed
-
-
 # ---- the route ----
 
 
-@closes("not_home")
 def not_from_home(case: Case) -> str | None:
     """The official rules look at the start of the trip only where day 1 travels, and at the end as the same city."""
     if case.days[0].travels:
@@ -54,7 +32,6 @@ def not_from_home(case: Case) -> str | None:
     return f"day 1 does not leave {case.query.org}"
 
 
-@closes("teleport")
 def teleports(case: Case) -> str | None:
     for before, after in pairwise(case.days):
         if before.cities[-1] != after.cities[0]:
@@ -62,7 +39,6 @@ def teleports(case: Case) -> str | None:
     return None
 
 
-@closes("wrong_destination")
 def misses_destination(case: Case) -> str | None:
     """The official rules look at the destination of longer trips only. "New York" is a city first, then a state."""
     wanted, state_of = case.query.dest, case.store.cities
@@ -75,7 +51,6 @@ def misses_destination(case: Case) -> str | None:
 # ---- legs ----
 
 
-@closes("two_modes")
 def two_modes(case: Case) -> str | None:
     for day, value in case.legs():
         named = [mode for mode in MODES if mode in value.lower()]
@@ -84,7 +59,6 @@ def two_modes(case: Case) -> str | None:
     return None
 
 
-@closes("other_leg")
 def other_leg(case: Case, day: Day) -> str | None:
     value = day.text("transportation")
     if not value:
@@ -99,7 +73,6 @@ def other_leg(case: Case, day: Day) -> str | None:
     return None
 
 
-@closes("second_leg")
 def second_leg(case: Case, day: Day) -> str | None:
     value = day.text("transportation")
     words = [word.lower() for word in _LEG_BEGINS.findall(value)]
@@ -108,14 +81,12 @@ def second_leg(case: Case, day: Day) -> str | None:
     return None
 
 
-@closes("flight_date")
 def not_on_that_day(case: Case, day: Day) -> str | None:
     if case.flight(day):
         return None
     return f"no such flight on {case.date(day)}: {quote(day.text('transportation'))}"
 
 
-@closes("flight_times")
 def other_times(case: Case, day: Day) -> str | None:
     """Of a flight that goes on the day; a text that states no time of day is not looked at."""
     value, flight = day.text("transportation"), case.flight(day)
@@ -140,7 +111,6 @@ def _clock(text: str) -> tuple[int, int] | None:
 # ---- places and cities ----
 
 
-@closes("city_in_name")
 def place_elsewhere(case: Case, day: Day) -> str | None:
     for value in filter(None, (*map(day.text, MEALS), *case.attractions(day))):
         if _only_mentions(value, day.cities):
@@ -155,18 +125,17 @@ def _only_mentions(value: str, cities: tuple[str, ...]) -> bool:
     return any(city in value for city in cities) and name_and_city(value)[1] not in cities
 
 
-@closes("beside_city")
-def more_than_cities(case: Case, day: Day) -> str | None:
-    """The day's cities, and in current_city nothing else."""
-    said = day.current_city
-    ends = from_to(said) if day.travels else (said,)
-    words = f"from {ends[0]} to {ends[1]}" if day.travels else said
-    if said.split() != words.split() or not all(_is_city(case, end) for end in ends):
-        return f"current_city names more than its cities: {quote(said)}"
+def more_than_cities(case: Case) -> str | None:
+    """current_city names the day's cities and nothing else."""
+    for day in case.days:
+        said = day.current_city
+        ends = from_to(said) if day.travels else (said,)
+        words = f"from {ends[0]} to {ends[1]}" if day.travels else said
+        if said.split() != words.split() or not all(_is_city(case, end) for end in ends):
+            return f"day {day.number}: current_city names more than its cities: {quote(said)}"
     return None
 
 
-@closes("beside_city")
 def more_than_a_city(case: Case, day: Day) -> str | None:
     """A place's city, and the ends of a leg: behind each nothing but its own state. All else is read."""
     for value in (*map(day.text, (*MEALS, "accommodation")), *case.attractions(day)):
@@ -185,31 +154,65 @@ def _is_city(case: Case, text: str) -> bool:
     return text in states or text[len(city) :].strip() in ("", f"({states.get(city)})")
 
 
-@closes("shared_name")
 def share_a_name(case: Case, hotels: list[dict]) -> bool:
     """Whether all have the same name: the first one then counts for the nights, as it does for the price."""
-    return len({row["NAME"] for row in hotels}) == 1
+    return "shared_name" in case.closed and len({row["NAME"] for row in hotels}) == 1
 
 
 # ---- days ----
 
 
-@closes("needed_by_words")
 def needed_besides(case: Case, day: Day) -> tuple[str, ...]:
     """What a day of travel and a day in one city need, whatever white space and parentheses current_city holds."""
+    if "needed_by_words" not in case.closed:
+        return ()
     return ("transportation",) if day.travels else ("attraction", *MEALS)
 
 
-@closes("empty_value")
 def nothing_in_it(case: Case, day: Day, key: str) -> bool:
-    return not str(day.filled(key)).strip()
+    """Whether a value holds nothing, of whatever type it is."""
+    value = day.filled(key)
+    return "empty_value" in case.closed and not (value.strip() if isinstance(value, str) else value)
 
 
-@closes("day_number")
 def misnumbered(case: Case) -> str | None:
     for day in case.days:
         for key in ("days", "day"):
-            stated = _NUMBER.search(str(day.values.get(key)))
-            if stated and stated[0].lstrip("0") != str(day.number):
-                return f"day {day.number} is numbered {stated[0]}"
+            if _is_another_number(day.values.get(key), day.number):
+                return f"day {day.number} is numbered otherwise: {quote(day.values[key])}"
+    return None
+
+
+def _is_another_number(value, number: int) -> bool:
+    """Whether a number, or the first one in a text ("Day 2"), is another one."""
+    if isinstance(value, str):
+        stated = _NUMBER.search(value)
+        return stated is not None and stated[0].lstrip("0") != str(number)
+    return isinstance(value, int | float) and value != number
+
+
+# ---- the checks of each rule, by the hole that they close ----
+
+OF_ROUTE: dict[str, Callable] = {
+    "not_home": not_from_home,
+    "teleport": teleports,
+    "wrong_destination": misses_destination,
+    "beside_city": more_than_cities,
+}
+OF_MODES: dict[str, Callable] = {"two_modes": two_modes}
+OF_CITIES_OF_DAY: dict[str, Callable] = {
+    "other_leg": other_leg,
+    "second_leg": second_leg,
+    "city_in_name": place_elsewhere,
+}
+OF_FLIGHT: dict[str, Callable] = {"flight_date": not_on_that_day, "flight_times": other_times}
+OF_WORDS_OF_DAY: dict[str, Callable] = {"beside_city": more_than_a_city}
+OF_NUMBERS: dict[str, Callable] = {"day_number": misnumbered}
+
+
+def reason(checks: dict[str, Callable], case: Case, *day: Day) -> str | None:
+    """What the first of the checks finds whose hole is closed."""
+    for hole, check in checks.items():
+        if hole in case.closed and (found := check(case, *day)):
+            return found
     return None
