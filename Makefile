@@ -9,10 +9,11 @@ CORES  ?= 2
 # make install INSTALLER=pip   without uv: slower
 INSTALLER ?= uv
 PLANS  ?= 1000000
+FOR    ?= 3600
 PYTEST   := $(BIN)/python -m pytest
 TOGETHER := $(PYTEST) --numprocesses $(CORES) --dist loadfile
 
-.PHONY: install demo smoke test test-slow test-long test-recovery test-plans lint
+.PHONY: install demo smoke test test-slow test-long test-recovery test-plans test-holes lint
 
 install: $(VENV)/installed
 
@@ -40,13 +41,16 @@ test-slow: install
 	OMP_NUM_THREADS=1 $(TOGETHER) -m slow tests/unit tests/parity tests/dag tests/e2e/test_dvc_run.py
 	$(PYTEST) -m slow tests/e2e tests/slurm --ignore tests/e2e/test_dvc_run.py
 
-test-long: test-recovery test-plans
+test-long: test-recovery test-plans test-holes
 
 test-recovery: install
 	$(PYTEST) -m long tests/slurm
 
 test-plans: install
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m long.random_plans --plans $(PLANS) --processes $(CORES)
+
+test-holes: install
+	cd tests && PYTHONPATH=. ../$(BIN)/python -m long.search_holes --seconds $(FOR) --workers $(CORES)
 
 lint: install
 	$(BIN)/ruff check workflow tests benchmarks slurm

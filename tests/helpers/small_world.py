@@ -23,6 +23,7 @@ RESTAURANTS = [
     ("Bria", "Green Fork", "Mediterranean", 25),
     ("Bria", "Bria Grill", "American", 18),
     ("Bria", "Sun Plate", "Chinese", 22),
+    ("Bria", "Alba Noodles", "Italian", 13),  # named after another city
     ("Cray", "Cray Oven", "Italian", 16),
     ("Cray", "Silver Dish", "French", 28),
     ("Cray", "Copper Pan", "Mexican", 11),
@@ -34,12 +35,15 @@ ACCOMMODATIONS = [
     ("Alba", "Plain Room", "Private room", 40.0, 1.0, "No pets & No parties", 1),
     ("Alba", "Common Den", "Shared room", 15.0, 1.0, "No visitors", 4),
     ("Alba", "Hill House\nGarden Side", "Entire home/apt", 80.0, 1.0, "No children under 10", 3),
+    ("Alba", "Two Keys", "Private room", 45.0, 4.0, "No pets", 2),
+    ("Alba", "Two Keys", "Entire home/apt", 95.0, 6.0, "No pets", 4),  # another one of the same name
     ("Bria", "Long Stay", "Entire home/apt", 60.0, 5.0, "No smoking", 2),
     ("Bria", "Bria Inn", "Private room", 55.0, 1.0, "No smoking", 2),
     ("Cray", "Cray Inn", "Private room", 50.0, 1.0, "No parties", 2),
 ]
 ATTRACTIONS = [
     *[("Alba", name) for name in ("Alba Tower", "City Park", "Sea Museum", "Old Gate, East Wing", "Twin Hall")],
+    ("Alba", "Glass House, Alba"),  # its city is part of its name
     *[("Bria", name) for name in ("Bria Castle", "Lake Walk", "Twin Hall", "Clock House")],
     *[("Cray", name) for name in ("Cray Cave", "Rose Garden", "Wind Mill")],
 ]
@@ -60,6 +64,7 @@ DISTANCES = [
     ("Alba", "Bria", "1 hour 10 mins", "98.6 km"),
     ("Bria", "Alba", "1 hour 10 mins", "98.6 km"),
     ("Alba", "Cray", "2 hours", "150 km"),
+    ("Cray", "Alba", "2 hours", "151 km"),
     ("Bria", "Cray", "1 hour 30 mins", "120 km"),
     ("Cray", "Bria", "1 hour 31 mins", "121 km"),
     ("Dorn", "Bria", "6 hours", "1,020 km"),

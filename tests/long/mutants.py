@@ -55,6 +55,7 @@ PARTS = {
     "reading": (["evaluator/reading.py", "evaluator/case.py"], EVALUATOR),
     "commonsense": (["evaluator/commonsense.py"], EVALUATOR),
     "hard": (["evaluator/hard.py"], EVALUATOR),
+    "strict": (["evaluator/strict.py"], EVALUATOR),
     "verdict": ([f"evaluator/{name}.py" for name in ("judge", "rates", "verdict", "holes", "failures")], EVALUATOR),
 }
 

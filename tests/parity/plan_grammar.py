@@ -128,7 +128,7 @@ class Grammar:
         plan = deepcopy(plan)
         for _ in range(rng.choice([0, 1, 1, 1, 2, 2, 3, 5])):
             rng.choice(self.productions)(plan, query, rng)
-        return plan, _other_wishes(query, rng)
+        return plan, other_wishes(query, rng)
 
     def place(self, plan, query, rng):
         day, key = _spot(plan, rng, PLACES)
@@ -300,7 +300,7 @@ def _spot(plan, rng, keys) -> tuple[dict, str]:
     return (day if isinstance(day, dict) else {}), rng.choice(keys)
 
 
-def _other_wishes(query: Query, rng: random.Random) -> Query:
+def other_wishes(query: Query, rng: random.Random) -> Query:
     """The query with other wishes now and then, and a budget that is sometimes enough."""
     wishes = {name: rng.choice(WISHES[name]) if rng.random() < 0.3 else query.constraint(name) for name in CONSTRAINTS}
     return replace(

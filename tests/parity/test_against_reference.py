@@ -14,6 +14,8 @@ from parity.comparison import differences
 from parity.plan_grammar import Grammar
 from parity.reference_evaluator import Tables
 from planner_r1.evaluator import evaluate
+from planner_r1.evaluator.judge import judge
+from planner_r1.evaluator.profiles import HOLES
 from planner_r1.queries import load_queries
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
@@ -88,3 +90,16 @@ def test_strict_answers_are_never_milder(seed, small):
     milder = {name for name, holds in official.commonsense.items() if holds is False and strict.commonsense[name]}
     assert milder <= {"is_valid_accommodation"}
     assert official.commonsense_pass or not strict.commonsense_pass
+
+
+@settings(drawn, max_examples=500)
+@given(seed=seeds)
+def test_closing_one_more_hole_is_never_milder(seed, small):
+    """The same of any set of closed holes and a larger one, so that a hole is never needed open."""
+    grammar, store, _ = small
+    rng = random.Random(seed)
+    plan, query = grammar.draw(rng)
+    closed = frozenset(rng.sample(sorted(HOLES), rng.randrange(len(HOLES))))
+    one_more = closed | {rng.choice(sorted(HOLES))}
+    fewer, more = (judge(plan, query, store, holes) for holes in (closed, one_more))
+    assert fewer.commonsense_pass or not more.commonsense_pass

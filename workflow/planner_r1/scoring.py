@@ -20,7 +20,7 @@ from planner_r1.queries import Query
 from planner_r1.reward import sub_rewards
 from planner_r1.sandbox.store import Store
 
-METRIC_VERSION = 1  # raise it when a number changes its meaning; metrics of different versions are not to be compared
+METRIC_VERSION = 2  # raise it when a number changes its meaning; metrics of different versions are not to be compared
 
 
 def score(episodes: Iterable[dict], queries: Sequence[Query], store: Store) -> tuple[list[dict], dict]:

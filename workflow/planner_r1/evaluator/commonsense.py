@@ -8,9 +8,10 @@ evaluation/commonsense_constraint.py, by its observed verdicts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
 
+from planner_r1.evaluator import strict
 from planner_r1.evaluator.case import Case
 from planner_r1.evaluator.reading import (
     BLANK,
@@ -35,7 +36,15 @@ def is_reasonable_visiting_city(case: Case) -> str | None:
     if reason := _starts_elsewhere(case):
         return reason
     route = [city for day in case.days for city in day.cities]
-    return _broken_route(route) or _wrong_city(route, case)
+    return _broken_route(route) or _wrong_city(route, case) or strict.reason(strict.OF_ROUTE, case)
+
+
+def _first_reason(check: Callable[[Case, Day], str | None], case: Case) -> str | None:
+    """What a check finds on the first day on which it finds something."""
+    for day in case.days:
+        if reason := check(case, day):
+            return f"day {day.number}: {reason}"
+    return None
 
 
 def _starts_elsewhere(case: Case) -> str | None:
@@ -74,21 +83,22 @@ def _wrong_city(route: list[str], case: Case) -> str | None:
 
 def is_valid_restaurants(case: Case) -> str | None:
     """No meal is taken twice in the same place."""
-    return _repeated(value for day in case.days for meal in MEALS if (value := day.filled(meal)))
+    return _repeated(case, (value for day in case.days for meal in MEALS if (value := day.filled(meal))))
 
 
 def is_valid_attractions(case: Case) -> str | None:
     """No attraction is visited twice."""
-    return _repeated(value for day in case.days for value in case.attractions(day))
+    return _repeated(case, (value for day in case.days for value in case.attractions(day)))
 
 
-def _repeated(values) -> str | None:
+def _repeated(case: Case, values: Iterable) -> str | None:
     texts, others = set(), []  # a meal may be of any type, also of one that a set does not take
     for value in values:
-        if value in (texts if isinstance(value, str) else others):
+        known = case.identity(value)
+        if known in (texts if isinstance(value, str) else others):
             return f"{quote(value)} comes twice"
         if isinstance(value, str):
-            texts.add(value)
+            texts.add(known)
         else:
             others.append(value)
     return None
@@ -106,7 +116,7 @@ def is_valid_accommodation(case: Case) -> str | None:
             raise Unreadable(f"an accommodation is not text but {type(value).__name__}")
         nights = len(list(run))
         rows = case.rows("accommodations", value)
-        if len(rows) == 1 and nights < rows[0]["minimum nights"]:
+        if (len(rows) == 1 or strict.share_a_name(case, rows)) and nights < rows[0]["minimum nights"]:
             return f"{quote(value)} takes guests for at least {rows[0]['minimum nights']:g} nights, not {nights}"
     return None
 
@@ -119,15 +129,12 @@ def is_valid_transportation(case: Case) -> str | None:
     for clash in CLASHING_MODES:
         if clash <= modes:
             return f"{' and '.join(sorted(clash))} do not go together"
-    return None
+    return strict.reason(strict.OF_MODES, case)
 
 
 def is_valid_information_in_current_city(case: Case) -> str | None:
     """All that a day names lies in the day's cities."""
-    for day in case.days:
-        if reason := _elsewhere(case, day):
-            return f"day {day.number}: {reason}"
-    return None
+    return _first_reason(_elsewhere, case)
 
 
 def _elsewhere(case: Case, day: Day) -> str | None:
@@ -147,15 +154,16 @@ def _elsewhere(case: Case, day: Day) -> str | None:
             raise Unreadable(f"day {day.number} has an accommodation and an empty current_city")
         if not day.mentions("accommodation", cities[-1]):
             return f"{quote(day.filled('accommodation'))} is not in the city where the day ends"
-    return None
+    return strict.reason(strict.OF_CITIES_OF_DAY, case, day)
 
 
 def is_valid_information_in_sandbox(case: Case) -> str | None:
     """All that a day names stands in the tables."""
-    for day in case.days:
-        if reason := _unknown_leg(case, day) or _unknown_place(case, day):
-            return f"day {day.number}: {reason}"
-    return None
+    return _first_reason(_unknown, case)
+
+
+def _unknown(case: Case, day: Day) -> str | None:
+    return _unknown_leg(case, day) or _unknown_place(case, day) or strict.reason(strict.OF_WORDS_OF_DAY, case, day)
 
 
 def _unknown_leg(case: Case, day: Day) -> str | None:
@@ -174,7 +182,9 @@ def _unknown_leg(case: Case, day: Day) -> str | None:
         known = case.store.flight_exists(number, *pair)
     else:
         known = pair is not None and case.store.leg(*pair) is not None
-    return None if known else f"no such {mode}: {quote(value)}"
+    if not known:
+        return f"no such {mode}: {quote(value)}"
+    return strict.reason(strict.OF_FLIGHT, case, day) if mode == "flight" else None
 
 
 def _unknown_place(case: Case, day: Day) -> str | None:
@@ -199,14 +209,13 @@ def is_not_absent(case: Case) -> str | None:
     """The plan has the asked number of days and cities, and enough of each day is filled in."""
     if reason := _wrong_days(case) or _starts_elsewhere(case) or _wrong_city_number(case):
         return reason
-    for day in case.days:
-        if reason := _missing_on_day(day, last=day.number == case.query.days):
-            return f"day {day.number}: {reason}"
+    if reason := _first_reason(_missing_on_day, case):
+        return reason
     # Every key of a day counts, also one that is not part of the format.
     filled = sum(bool(day.filled(key)) for day in case.days for key in day.values)
     if filled / (6 * case.query.days) < 0.5:
         return "less than half of the plan is filled in"
-    return None
+    return strict.reason(strict.OF_NUMBERS, case)
 
 
 def _wrong_days(case: Case) -> str | None:
@@ -233,13 +242,14 @@ def _wrong_city_number(case: Case) -> str | None:
     return None
 
 
-def _missing_on_day(day: Day, last: bool) -> str | None:
+def _missing_on_day(case: Case, day: Day) -> str | None:
     for key in NEEDED_KEYS:
         if key not in day.values:
             return f"no {key}"
-    for key in _needed_values(day.current_city, last):
+    needed = _needed_values(day.current_city, last=day.number == case.query.days)
+    for key in (*needed, *strict.needed_besides(case, day)):
         # Only these two texts stand for nothing here: null and the like pass, and do not count as filled in.
-        if day.values[key] in BLANK:
+        if day.values[key] in BLANK or strict.nothing_in_it(case, day, key):
             return f"{key} is not filled in"
     return None
 

@@ -104,6 +104,8 @@ def _leg_cost(case: Case, day: Day, value: str) -> float:
     if mode is None:
         return 0
     if mode == "flight":
+        if "flight_date" in case.closed:
+            return case.flight(day)["Price"] * case.query.people_number
         # The price of the number's first row, on whatever day and route.
         return case.store.flight_price(flight_number(day)) * case.query.people_number
     return case.store.leg(*leg(day)).cost(mode) * ceil(case.query.people_number / SEATS[mode])

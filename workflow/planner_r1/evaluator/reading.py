@@ -14,6 +14,7 @@ from functools import cached_property
 MEALS = ("breakfast", "lunch", "dinner")
 TEXT_KEYS = ("current_city", "transportation", *MEALS, "attraction", "accommodation")
 NO_NAME = ("-", "-")  # what a value without ", City" is read as: matches no row of any table
+MODES = ("taxi", "self-driving", "flight")
 BLANK = ("", "-")  # the texts that stand for nothing
 # What the benchmark's annotators wrote as the city of a day that their query does not have.
 DAY_NOT_NEEDED = "You don't need to fill in the information for this or later days."
@@ -176,7 +177,7 @@ def attractions(day: Day, keep_last: bool = False) -> list[str]:
 def mode_of_day(text: str) -> str | None:
     """The one mode that a day counts with where modes are compared: "taxi", "self-driving", "flight" or None."""
     text = text.lower()
-    return next((mode for mode in ("taxi", "self-driving", "flight") if mode in text), None)
+    return next((mode for mode in MODES if mode in text), None)
 
 
 def mode_to_look_up(text: str) -> str | None:

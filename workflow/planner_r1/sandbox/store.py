@@ -144,6 +144,14 @@ class Store:
         start, stop = self._flights.span(origin, destination)
         return start < stop and any(start <= row < stop for row in self._rows_of_number(number))
 
+    def flight(self, number: str, origin: str, destination: str, date: str) -> dict | None:
+        """The first flight of that number between two cities on a day (YYYY-MM-DD), or None."""
+        wanted = number.encode("utf-8", "surrogatepass")
+        for row in range(*self._flights.span(origin, destination, date)):
+            if self._flight_number(row) == wanted:
+                return self._flights.dicts(row, row + 1)[0]
+        return None
+
     def flies(self, origin: str, destination: str) -> bool:
         """Whether any flight goes from a city to another, on any day."""
         start, stop = self._flights.span(origin, destination)
