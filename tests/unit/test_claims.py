@@ -254,7 +254,7 @@ def test_seeds_and_queries_that_lack_are_said(tmp_path):
     told = {claim: row["tested_on"] for claim, row in files.told().items()}
     stage1, stage3, cut = "tiny/stage1: 1 of 2 seeds", "tiny/stage3: 1 of 2 seeds", "tiny/stage3: 30 of 100 queries"
     lacking = {"small_beats_base": [stage1], "collapse_stage3": [stage3]}
-    lacking |= dict.fromkeys(("dense", "holes"), [stage1, stage3, cut])
+    lacking |= {claim: [stage1, stage3, cut] for claim in ("dense", "holes")}
     for claim, lacks in lacking.items():
         assert told[claim].split("; ") == [whole[claim], *lacks]
 
