@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from helpers.checkout import REPOSITORY, artefacts
+from helpers.messages import any_names, names
 from planner_r1.paper.artefacts import FIGURE, TABLE, artefacts_of
 from planner_r1.study import Study
 
@@ -112,18 +113,14 @@ def test_a_study_of_untrained_models_only_evaluates(checkout):
 
 
 def test_wrong_keys_are_refused_in_one_line(checkout):
-    for change, message in (
-        (lambda c: c["training"].update(save_evry=20), "training.save_evry: unknown key (did you mean 'save_every'?)"),
-        (
-            lambda c: c["regimes"]["stage1"][0].update(steps="many"),
-            "regimes.stage1[0].steps: expected integer or object, found 'many'",
-        ),
+    for change, key, word in (
+        (lambda c: c["training"].update(save_evry=20), "training.save_evry", "'save_every'"),
+        (lambda c: c["regimes"]["stage1"][0].update(steps="many"), "regimes.stage1[0].steps", "'many'"),
     ):
         checkout.change_study(change, to="wrong")
         done = checkout.snakemake("-n", "--configfile", "config/wrong.yaml")
         assert done.returncode == 1
-        assert [line for line in done.stderr.splitlines() if line.endswith(f"config/wrong.yaml: {message}")]
-        assert "Traceback" not in done.stderr
+        any_names(done.stderr, "config/wrong.yaml", key, word)
 
 
 def test_a_finished_study_has_nothing_to_do_and_edits_rerun_what_they_touch(finished):
@@ -208,8 +205,8 @@ def test_an_algorithm_that_there_is_not_is_told_before_anything_is_computed(chec
 
     checkout.change_study(change, to="misspelt")
     done = checkout.snakemake("-n", "--configfile", "config/misspelt.yaml")
-    told = "config/misspelt.yaml: regimes.stage1.algorithm: no algorithm 'grop' (did you mean 'grpo'?)"
-    assert done.returncode != 0 and done.stderr.endswith(f"{told}\n") and len(done.stderr.splitlines()) == 1
+    assert done.returncode != 0
+    names(done.stderr, "config/misspelt.yaml", "regimes.stage1.algorithm", "'grop'", "'grpo'")
 
 
 def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
@@ -226,12 +223,11 @@ def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
     absent = {"download": 2, "unpack": 6}
     assert planned == absent | {"build_sandbox": 1, "queries": 3, "parquet": 3, "data": 1}
     # what has been drawn is no reason to ignore a file that is gone
-    for written, complaint in (("{}", "query 1: key 'date' is missing"), (None, "no such file of queries")):
+    for written, named in (("{}", ["query 1", "'date'"]), (None, ["no", "file"])):
         avoided.write_text(written) if written else avoided.unlink()
         done = checkout.snakemake("-n", "data", "--configfile", "config/avoiding.yaml")
         assert done.returncode != 0
-        assert re.search(rf"^queries\.avoid\[0\]: {re.escape(str(avoided))}.* {complaint}", done.stderr, re.MULTILINE)
-        assert "Traceback" not in done.stderr
+        any_names(done.stderr, "queries.avoid[0]", avoided, *named)
 
     def avoiding(config):
         config["study"] = "avoiding"

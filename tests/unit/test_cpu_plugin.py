@@ -187,5 +187,5 @@ def test_the_replay_buffer_gives_finished_episodes_and_stops_at_failed_ones(monk
     batch, _ = make_buffer().sample(global_steps=3, partition_id="train", batch_size=1)
     assert batch.keys == ["a_0_0"]
     queue = keys_in_queue("failure")
-    with pytest.raises(RuntimeError, match="1 prompts have an episode that raised"):
+    with pytest.raises(RuntimeError, match=r"\b1 .*\braised\b"):
         make_buffer().sample(global_steps=3, partition_id="train", batch_size=1)

@@ -225,10 +225,9 @@ def test_a_key_that_is_missing_or_none_is_named_and_not_shown(ask, monkeypatch, 
     monkeypatch.delenv("OTHER_KEY", raising=False)
     if key is not None:
         monkeypatch.setenv("OTHER_KEY", key)
-    with pytest.raises(
-        InputError, match=r"models.m.endpoint.api_key_env: the environment variable OTHER_KEY"
-    ) as caught:
+    with pytest.raises(InputError) as caught:
         ask([says("x")], api_key_env="OTHER_KEY")
+    names(str(caught.value), "models.m.endpoint.api_key_env", "OTHER_KEY")
     assert not key or key not in str(caught.value)
 
 

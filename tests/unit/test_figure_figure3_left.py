@@ -5,6 +5,7 @@ from dataclasses import asdict
 import numpy as np
 
 from helpers.made_up_study import study, validations
+from helpers.messages import any_names
 from planner_r1.files import write_lines
 from planner_r1.paper.figures import figure3_left
 from planner_r1.paper.render import read_csv, write_rows
@@ -41,7 +42,8 @@ def test_a_missing_seed_is_said(tmp_path):
     (tmp_path / validations_file(made.runs[-1])).parent.mkdir(parents=True)
     (tmp_path / validations_file(made.runs[-1])).touch()  # as good as none
     figure = drawn(made, runs, tmp_path)
-    assert "missing: qwen3-8b/stage1, seed 1\nmissing: qwen3-8b/stage3, seed 1" in figure.get_suptitle()
+    for regime in ("stage1", "stage3"):
+        any_names(figure.get_suptitle(), "missing", f"qwen3-8b/{regime}, seed 1")
     assert "tiny/" not in figure.get_suptitle() and "1 to 2 seeds" in figure.get_suptitle()
     figure = drawn(made, [r for r in runs if r[0].model == "tiny"], tmp_path / "other")
     assert [[text.get_text() for text in axis.texts] for axis in figure.axes] == [[], ["no data"]]

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from helpers.messages import refused
 from planner_r1.errors import InputError
 from planner_r1.queries import Query, load_queries, save_queries
 
@@ -54,29 +55,28 @@ def test_the_csv_layout_and_a_hidden_test_split(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("change", "says"),
+    ("change", "word"),
     [
-        ({"org": None}, "key 'org'"),
+        ({"org": None}, "'org'"),
         ({"days": 4}, "3, 5 or 7"),
-        ({"days": 5}, "holds 3 days"),
-        ({"budget": "much"}, "key 'budget'"),
-        ({"date": "__import__('os').getcwd()"}, "key 'date'"),
-        ({"local_constraint": "{'pool': True}"}, "unknown constraint 'pool'"),
-        ({"local_constraint": "[" * 5000}, "local_constraint"),
+        ({"days": 5}, "3 days"),
+        ({"budget": "much"}, "'budget'"),
+        ({"date": "__import__('os').getcwd()"}, "'date'"),
+        ({"local_constraint": "{'pool': True}"}, "'pool'"),
+        ({"local_constraint": "[" * 5000}, "'local_constraint'"),
     ],
 )
-def test_a_wrong_row_is_named(tmp_path, change, says):
+def test_a_wrong_row_is_named(tmp_path, change, word):
     path = write(tmp_path / "q.jsonl", [ROW, {**ROW, **change}])
-    with pytest.raises(InputError, match="query 2") as error:
+    with refused(path, "query 2", word):
         load_queries(path)
-    assert says in str(error.value)
 
 
 def test_a_wrong_file_is_named(tmp_path):
-    with pytest.raises(InputError, match="no such file"):
+    with refused("none.jsonl", "no"):
         load_queries(tmp_path / "none.jsonl")
     (tmp_path / "bad.jsonl").write_text('{"org": ', encoding="utf-8")
-    with pytest.raises(InputError, match="line 1"):
+    with refused("bad.jsonl", "line 1"):
         load_queries(tmp_path / "bad.jsonl")
     (tmp_path / "latin.jsonl").write_bytes(json.dumps(ROW).replace("Go", "Grüße").encode("latin-1"))
     with pytest.raises(InputError, match=r"latin\.jsonl"):

@@ -109,19 +109,22 @@ def test_one_run_of_ours_is_taken_for_a_sixth_of_the_papers():
     told = row(number(39.9, 4.3), Own(41.0, n=1))
     reach = stats.t.ppf(0.975, 4) * (4.3 * math.sqrt(5) / stats.t.ppf(0.975, 4)) * math.sqrt(6 / 5)
     assert told["difference_high"] - told["difference"] == pytest.approx(reach)
-    assert told["test"] == "one run beside 5" and told["verdict"] == UNDECIDED  # 10.5 points either way
+    assert told["verdict"] == UNDECIDED  # 10.5 points either way
+    names(told["test"], "one", 5)
     assert row(number(39.9, 4.3), Own(10.0, n=1))["verdict"] == NOT_REPRODUCED
     assert row(number(99.5, 0.8), Own(99.1, n=1))["verdict"] == REPRODUCED
 
 
 def test_a_paper_too_unsure_of_its_own_number_is_said_to_be():
     told = row(number(13.3, 23.2), Own(13.0, 12.0, 14.0, 5))
-    assert told["verdict"] == UNDECIDED and "paper's own interval" in told["reason"]
+    assert told["verdict"] == UNDECIDED
+    names(told["reason"], "paper's own")
 
 
 def test_single_runs_are_shares_of_a_thousand_queries():
     told = row(number(21.2, None), Own(22.0, n=1))
-    assert told["test"] == "shares of 1,000 queries" and told["verdict"] == REPRODUCED
+    assert told["verdict"] == REPRODUCED
+    names(told["test"], "1,000 queries")
     pooled = stats.chi2_contingency([[220, 780], [212, 788]], correction=False)
     assert told["p"] == pytest.approx(pooled.pvalue)
     assert row(number(0.0, None), Own(0.0, n=1))["verdict"] == REPRODUCED

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.messages import refused
+from planner_r1.errors import InputError
 from planner_r1.processes import MARK, TAIL_LINES, end_all, marked
 from planner_r1.training import process
 
@@ -147,7 +147,7 @@ def test_sigterm_ends_the_launcher_and_what_it_started(tmp_path, fake_package):
 
 def test_several_nodes_are_refused_outside_a_job(tmp_path, fake_package, monkeypatch):
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
-    with refused("trainer.nnodes", "2 nodes", "SLURM", "--profile slurm"):
+    with pytest.raises(InputError, match=r"^trainer\.nnodes: 2 nodes\b.*--profile slurm"):
         run_fake_verl(tmp_path, "", nodes=2)
 
 
