@@ -146,3 +146,20 @@ def test_unwanted_transportation(small_store):
 def test_a_query_that_cannot_be_judged_by_is_the_callers_fault(small_store, changes, named):
     with pytest.raises(InputError, match=f"query 1.*{named}"):
         evaluate(three_days(), query(**changes), small_store)
+
+
+def test_of_several_rows_that_a_name_may_mean_the_first_one_counts(small_store):
+    plan = three_days()
+    plan[0]["lunch"] = "Red, Alba"  # "Red Bowl" stands before "Red", which serves French food
+    assert hard(small_store, plan, query(cuisine=["Chinese"]))["valid_cuisine"] is True
+    assert hard(small_store, plan, query(cuisine=["French"]))["valid_cuisine"] is False
+    for day in plan[:2]:
+        day["accommodation"] = ", Alba"  # "Wide Loft" stands before "Plain Room"
+    for asked, holds in (
+        ({"room_type": "entire room"}, True),
+        ({"room_type": "private room"}, False),
+        ({"house_rule": "smoking"}, False),
+        ({"house_rule": "pets"}, True),
+    ):
+        found = hard(small_store, plan, query(**asked))
+        assert (found["valid_room_type"], found["valid_room_rule"]).count(holds) == 1, asked

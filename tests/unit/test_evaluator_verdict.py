@@ -6,6 +6,7 @@ import pytest
 
 from helpers.small_world import query, three_days
 from planner_r1.evaluator import COMMONSENSE, HARD, RATES, Verdict, evaluate, rates
+from planner_r1.evaluator.judge import official_code_raises
 from planner_r1.evaluator.rates import constraints_asked
 from planner_r1.queries import load_queries
 
@@ -110,3 +111,40 @@ def test_the_city_of_a_day_is_read_for_any_way_of_travel_that_names_no_leg(small
     assert evaluate(plan, query(), small_store).commonsense == dict.fromkeys(COMMONSENSE)
     plan[1]["transportation"] = "walk from Alba to Alba"
     assert evaluate(plan, query(), small_store).commonsense["is_valid_information_in_sandbox"] is True
+
+
+def test_what_is_not_delivered_says_so_in_every_record(small_store):
+    for plan in (None, [], "plan", {"days": 1}):
+        verdict = evaluate(plan, query(), small_store)
+        assert verdict.to_json()["delivered"] is False and verdict.reason
+        assert verdict.to_json()["final_pass"] is False
+
+
+def test_every_failed_constraint_has_a_reason(small_store):
+    verdict = evaluate(three_days(), query(budget=1.0, transportation="no flight"), small_store)
+    assert verdict.hard["valid_cost"] is verdict.hard["valid_transportation"] is False
+    assert set(verdict.reasons) == {"valid_cost", "valid_transportation"} and all(verdict.reasons.values())
+    assert any(verdict.reason.startswith(name) for name in verdict.reasons)
+
+
+@pytest.mark.parametrize(
+    ("plan", "named"),
+    [
+        (changed(2, "current_city", "from Alba"), "day 2"),
+        (changed(3, "lunch", 5), "day 3"),
+        ([{}], "day 1"),
+        ([None], "day 1"),
+        ([*three_days()[:2], 3], "day 3"),
+        ([*three_days(), 3], None),  # beyond the query's days nothing is read
+        (changed(2, "lunch", "No Such Place, Alba"), None),
+        (changed(1, "transportation", "Train, from Dorn to Alba"), None),
+        (changed(2, "attraction", "Alba Tower, Alba;Nowhere"), None),
+        (three_days(), None),
+    ],
+)
+def test_where_the_official_code_raises_is_told_also_of_hidden_queries(small_store, plan, named):
+    for asked in (query(), query(local_constraint=None, budget=None, people_number=None)):
+        reason = official_code_raises(plan, asked, small_store)
+        assert reason is None if named is None else named in reason
+    readable = None not in evaluate(plan, query(), small_store).commonsense.values()
+    assert readable == (named is None)
