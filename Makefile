@@ -13,7 +13,7 @@ FOR    ?= 3600
 PYTEST   := $(BIN)/python -m pytest
 TOGETHER := $(PYTEST) --numprocesses $(CORES) --dist loadfile
 
-.PHONY: install demo smoke test test-slow test-long test-recovery test-plans test-holes lint
+.PHONY: install demo smoke test test-slow test-long test-recovery test-plans test-holes mutants lint
 
 install: $(VENV)/installed
 
@@ -52,7 +52,12 @@ test-plans: install
 test-holes: install
 	cd tests && PYTHONPATH=. ../$(BIN)/python -m long.search_holes --seconds $(FOR) --workers $(CORES)
 
+# Another hour: which planted faults do the fast tests let through?
+mutants: install
+	$(BIN)/python -m pip install --quiet --no-deps --upgrade --target build/mutmut --requirement envs/mutants.txt
+	$(BIN)/python tests/long/mutants.py
+
 lint: install
-	$(BIN)/ruff check workflow tests benchmarks slurm
-	$(BIN)/ruff format --check workflow tests benchmarks slurm
+	$(BIN)/ruff check workflow tests benchmarks slurm envs
+	$(BIN)/ruff format --check workflow tests benchmarks slurm envs
 	$(BIN)/snakefmt --check Snakefile workflow/rules
