@@ -127,14 +127,16 @@ def test_what_is_called_meanwhile_may_stop_everything(tmp_path, fake_package):
 
 def test_sigterm_ends_the_launcher_and_what_it_started(tmp_path, fake_package):
     launcher_code = (
-        "import sys; sys.path.insert(0, sys.argv[1])\n"
+        "import os, sys; sys.path.insert(0, sys.argv[1])\n"
         "from pathlib import Path\n"
         "from test_verl_process import FOREVER, run_fake_verl\n"
+        # only now, for verl: the launcher itself needs the real package
+        "os.environ['PYTHONPATH'] = str(Path(sys.argv[2]) / 'fake')\n"
         "run_fake_verl(Path(sys.argv[2]), FOREVER)\n"
     )
     launcher = subprocess.Popen(
         [sys.executable, "-c", launcher_code, str(Path(__file__).parent), str(tmp_path)],
-        env={k: v for k, v in os.environ.items() if k != "PYTHONPATH"},
+        env={**os.environ, "PYTHONPATH": str(Path(process.__file__).parents[2])},
     )
     deadline = time.monotonic() + DEADLINE
     log = tmp_path / "work" / "verl.log"
