@@ -82,7 +82,7 @@ def test_a_clone_holds_the_small_files_and_they_are_those_recorded(clone):
     assert clone.run("git", "status", "--porcelain") == "" and status(clone) == {}
     # and drawing says of what it would be made
     drawn = clone.run("planner-r1", "draw", "figure3_left", "--study", SECOND)
-    any_names(drawn, "figure3_left", "0 of", "scores.jsonl")
+    any_names(drawn, "figure3_left.png", "0 of", "scores.jsonl")
     assert clone.run("git", "status", "--porcelain") == ""
 
 
