@@ -6,7 +6,19 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from planner_r1.evaluator.reading import Day, attractions, cut, from_to, mode_of_day, mode_to_look_up, name_and_city
+from planner_r1.evaluator.reading import (
+    QUOTED,
+    Day,
+    Unreadable,
+    attractions,
+    cut,
+    flight_number,
+    from_to,
+    mode_of_day,
+    mode_to_look_up,
+    name_and_city,
+    quote,
+)
 
 FROM_TO = re.compile(r"from\s+(.+?)\s+to\s+([^,]+)(?=[,\s]|$)")
 NAME_CITY = re.compile(r"(.*?),\s*([^,]+)$")
@@ -118,3 +130,37 @@ def test_attractions(text, kept, pieces):
 )
 def test_modes(text, compared, looked_up):
     assert (mode_of_day(text), mode_to_look_up(text)) == (compared, looked_up)
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("from A to  , x", " "), ("from A to \t,Bria,", "\t"), ("from A to  B, x, y", "B")],
+)
+def test_a_destination_ends_at_the_first_comma_though_it_be_blank(text, read):
+    assert FROM_TO.search(text).groups() == from_to(text) == ("A", read)
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("Flight Number: F1, from A to B", "F1"),
+        ("On time. Flight Number: F1", "F1"),
+        ("Flight Number: F1Flight Number: F2, from A to B", "F1"),  # what stands between the two
+        ("Flight Number: , F1", ""),
+    ],
+)
+def test_a_flights_number_stands_between_its_label_and_the_next_comma_or_label(text, number):
+    assert flight_number(Day(1, {"transportation": text})) == number
+
+
+@pytest.mark.parametrize("text", ["flight number: F1", "Flight number F1", "Flight Number:F1", ""])
+def test_a_flights_label_is_read_by_the_letter(text):
+    with pytest.raises(Unreadable, match="day 4"):
+        flight_number(Day(4, {"transportation": text}))
+
+
+def test_what_a_reason_quotes_is_short_and_on_one_line():
+    assert quote("a\nb") == r"'a\nb'" and quote(["a"]) == "a value of type list"
+    assert quote("x" * QUOTED) == repr("x" * QUOTED)
+    cut_off = quote("x" * 10_000)
+    assert len(cut_off) < QUOTED + 10 and cut_off.startswith("'xxx")

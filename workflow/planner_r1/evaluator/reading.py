@@ -168,7 +168,7 @@ def name_and_city(value: str, whole_name: bool = False) -> tuple[str, str]:
     return name.strip(), cut(tail.strip()).strip()
 
 
-def attractions(day: Day, keep_last: bool = False) -> list[str]:
+def attractions(day: Day, keep_last: bool) -> list[str]:
     """The day's attractions: the pieces that end in ";". What stands behind the last ";" is looked at only if asked."""
     *pieces, last = day.text("attraction").split(";")
     return [*pieces, last] if keep_last and last.strip() else pieces
