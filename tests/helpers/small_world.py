@@ -39,6 +39,7 @@ ACCOMMODATIONS = [
     ("Alba", "Two Keys", "Entire home/apt", 95.0, 6.0, "No pets", 4),  # another one of the same name
     ("Bria", "Long Stay", "Entire home/apt", 60.0, 5.0, "No smoking", 2),
     ("Bria", "Bria Inn", "Private room", 55.0, 1.0, "No smoking", 2),
+    ("Dorn", "Alba House", "Private room", 35.0, 1.0, "No visitors", 2),  # named after another city
     ("Cray", "Cray Inn", "Private room", 50.0, 1.0, "No parties", 2),
 ]
 ATTRACTIONS = [
@@ -52,6 +53,7 @@ FLIGHTS = [
     ("F1", "Dorn", "Alba", "2022-03-01", 120, "08:00", "10:00"),
     ("F1", "Alba", "Cray", "2022-03-02", 300, "08:00", "09:00"),  # the number's second row: never its price
     ("F2", "Alba", "Dorn", "2022-03-03", 130, "18:00", "20:00"),
+    ("F6", "Alba", "Dorn", "2022-03-03", 125, "00:20", "12:10"),
     ("F3", "Dorn", "Bria", "2022-03-01", 110, "07:00", "09:30"),
     ("F4", "Bria", "Dorn", "2022-03-05", 115, "19:00", "21:30"),
     ("F5", "Cray", "Dorn", "2022-03-05", 140, "17:00", "19:00"),

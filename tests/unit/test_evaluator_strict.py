@@ -167,6 +167,12 @@ def test_a_flight_is_priced_by_its_own_day_and_route(small_store):
     [
         (1, "transportation", "Flight Number: F1, from Dorn to Alba"),
         (1, "transportation", "Flight Number: F1, from Dorn to Alba, Departure Time: 8:00 AM, Arrival Time: 10:00"),
+        (
+            3,
+            "transportation",
+            "Flight Number: F2, from Alba to Dorn, Departure Time: 6:00 p.m., Arrival Time: 20:00 PM",
+        ),
+        (3, "transportation", "Flight Number: F6, from Alba to Dorn, Departure Time: 12:20 AM, Arrival Time: 12:10PM"),
         (1, "transportation", "Flight Number: F1, from Dorn(Sud) to Alba(Nord), Departure Time: -, Arrival Time: -"),
         (1, "transportation", "Flight Number: F1, Dorn, Alba"),
         (1, "current_city", "from Dorn(Sud)  to Alba(Nord)"),
@@ -175,7 +181,10 @@ def test_a_flight_is_priced_by_its_own_day_and_route(small_store):
         (2, "attraction", "Alba Tower, Alba(Nord); Sea Museum, Alba"),
         (2, "attraction", "Glass House, Alba;"),
         (2, "attraction", "Glass House, Alba, Alba;"),
+        (1, "dinner", "Old Mill, North Side, Alba(Nord)"),
         (2, "days", "Day 2"),
+        (2, "days", "02"),
+        (2, "days", 2.0),
         (2, "days", None),
         (2, "note", "extra"),
     ],
@@ -192,7 +201,12 @@ def test_what_the_format_allows_passes(small_store, day, key, value):
         (1, "transportation", "Flight Number: F1, Dorn, Alba, Flight Number: F2"),
         (2, "transportation", "Taxi, from Alba to Bria"),
         (1, "transportation", "Flight Number: F1, from Dorn to Alba, Departure Time: 08:00 PM"),
+        (3, "transportation", "Flight Number: F6, from Alba to Dorn, Departure Time: 12:20 PM"),
+        (3, "transportation", "Flight Number: F6, from Alba to Dorn, Arrival Time: 12:10 AM"),
+        (3, "transportation", "Flight Number: F2, from Alba to Dorn, Departure Time: 6:00"),
+        (3, "transportation", "Flight Number: F2, from Alba to Dorn, Departure Time: 18:01"),
         (1, "transportation", "Taxi, from Dorn(Nord) to Alba"),
+        (1, "dinner", "Old Mill, North Side, Alba(Sud)"),
         (1, "current_city", "from Dorn to Alba, Bria"),
         (1, "current_city", "Bria, from Dorn to Alba"),
         (2, "current_city", "Alba(and Bria)"),
@@ -204,11 +218,27 @@ def test_what_the_format_allows_passes(small_store, day, key, value):
         (3, "transportation", None),
         (3, "day", 4),
         (3, "days", "10"),
+        (2, "days", "20"),
+        (2, "days", 2.5),
     ],
 )
 def test_variants_of_the_holes_are_closed_too(small_store, day, key, value):
     plan = changed((day, key, value))
     assert evaluate(plan, query(), small_store).final_pass
+    assert not evaluate(plan, query(), small_store, "strict").final_pass
+
+
+@pytest.mark.parametrize(
+    "nights",
+    [
+        ("Alba House, Dorn", "Plain Room, Alba"),
+        ("Plain Room, Alba", "Alba House, Dorn"),
+        ("Plain Room, Alba(Sud)", "Plain Room, Alba"),
+        ("Plain Room, Alba", "Plain Room, Alba and more(Nord)"),
+    ],
+)
+def test_each_night_is_in_the_city_where_the_day_ends(small_store, nights):
+    plan = changed(*((day, "accommodation", hotel) for day, hotel in enumerate(nights, start=1)))
     assert not evaluate(plan, query(), small_store, "strict").final_pass
 
 
