@@ -1,6 +1,6 @@
 # make demo   install, then run the quick study end to end (about 15 minutes on 2 cores)
 # make smoke  the same stations with a handful of training steps (about 4 minutes)
-# make test   install, then run the tests that everybody runs (about 8 minutes); test-slow and test-long run the others
+# make test   install, then run the tests that everybody runs (about 10 minutes); test-slow and test-long run the others
 
 PYTHON ?= python3.11
 VENV   := .venv
