@@ -40,6 +40,9 @@ def draw_shop(rng):
             order = draw_order(f"#W{number}{at}", f"user_{number}", list(user["payment_methods"]), products, rng)
             orders[order["order_id"]] = order
             user["orders"].append(order["order_id"])
+        for method in user["payment_methods"].values():
+            if method["source"] == "gift_card" and rng.random() < 0.2:
+                method["balance"] = order["payment_history"][0]["amount"]  # just enough, to the last digit
     return {"orders": orders, "products": products, "users": users}
 
 
