@@ -97,6 +97,8 @@ def test_what_decides_the_episodes_is_set(paper):
             {"data.train_batch_size": 12},
             ["data.train_batch_size", 12, "actor_rollout_ref.actor.ppo_mini_batch_size"],
         ),
+        ({f"{c.SGLANG_ARGUMENTS}.watchdog_timeot": 9}, [f"{c.SGLANG_ARGUMENTS}.watchdog_timeot", "'watchdog_timeout'"]),
+        ({f"{c.SGLANG_ARGUMENTS}.nonsense": 9}, [f"{c.SGLANG_ARGUMENTS}.nonsense", "argument"]),
         ({"actor_rollout_ref.rollout.n": 3}, ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"]),
     ],
 )

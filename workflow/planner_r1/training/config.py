@@ -23,7 +23,7 @@ from omegaconf import DictConfig, OmegaConf
 from planner_r1.checkout import in_checkout
 from planner_r1.errors import InputError
 from planner_r1.study import BASE_REGIME, Study
-from planner_r1.training import algorithms
+from planner_r1.training import algorithms, sglang_arguments
 from planner_r1.training.batches import check_batches
 from planner_r1.training.early_checks import check_train_file, check_training
 
@@ -222,11 +222,22 @@ def set_key(config: DictConfig, key: str, value: Any, where: str = "", check_kin
         instead = f"; the key that counts is '{IGNORED[ignored]}'" if IGNORED[ignored] else ""
         raise InputError(f"{where}{key}: verl accepts this key and ignores it{instead}")
     is_open = _below(key, OPEN)
+    _check_engine_argument(key, where)
     if not is_open and not _exists(config, key):
         raise InputError(f"{where}{key}: verl has no such key{_suggestion(config, key)}")
     if check_kind and not is_open:
         _check_kind(f"{where}{key}", _raw(config, key), value)
     OmegaConf.update(config, key, value, merge=False, force_add=bool(is_open))
+
+
+def _check_engine_argument(key: str, where: str) -> None:
+    if not key.startswith(f"{SGLANG_ARGUMENTS}."):
+        return
+    name = key.removeprefix(f"{SGLANG_ARGUMENTS}.").partition(".")[0]
+    if name not in sglang_arguments.known():
+        meant = sglang_arguments.nearest(name)
+        instead = f"; did you mean '{meant}'?" if meant else ""
+        raise InputError(f"{where}{key}: the pinned sglang's server has no argument '{name}'{instead}")
 
 
 def _below(key: str, prefixes) -> str | None:
