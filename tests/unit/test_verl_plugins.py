@@ -3,6 +3,7 @@ only the model is a script."""
 
 import json
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -320,6 +321,27 @@ def test_rows_are_what_verl_reads(study, tokenizer):
     assert item["index"] == item["extra_info"]["idx"] == query.idx
     assert item["raw_prompt"] == [{"role": "system", "content": TEMPLATE}, {"role": "user", "content": query.query}]
     assert Query.from_json(json.loads(item["reward_model"]["ground_truth"])) == query
+
+
+def test_an_evaluation_cuts_no_prompt(study, tokenizer, tmp_path):
+    """verl would cut a prompt that is too long on the left, and go on."""
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    from planner_r1.training.evaluate import EvaluateSpec, _config
+    from planner_r1.training.trainer import PlannerTrainer
+
+    paths = {"model_path": study.model, "parquet": study.train, "store": study.store, "work": tmp_path, "out": tmp_path}
+    spec = EvaluateSpec(model="tiny", regime="base", seed=0, step=0, split="test", **paths)
+    trainer = object.__new__(PlannerTrainer)
+
+    def check(limit):
+        trainer.config = _config(replace(spec, overrides={"data.max_prompt_length": limit}))
+        trainer.val_dataset = trainer.train_dataset = RLHFDataset(str(study.train), tokenizer, trainer.config.data)
+        trainer._check_prompts()
+
+    check(2000)
+    with pytest.raises(ValueError, match=r"\d+ of \d+ validation prompts .*data\.max_prompt_length=10\b"):
+        check(10)
 
 
 def test_equal_queries_give_equal_files_that_know_their_template(study, tmp_path):

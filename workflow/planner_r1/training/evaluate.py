@@ -111,8 +111,8 @@ def _config(spec: EvaluateSpec):
         # verl loads training data even where it only validates.
         "data.train_files": absolute(spec.parquet),
         "data.val_files": absolute(spec.parquet),
-        # A query that is left out because its prompt is long would silently raise the rates.
-        "data.filter_overlong_prompts": False,
+        # verl would cut a longer prompt on the left, with a warning; our trainer refuses what this leaves out.
+        "data.filter_overlong_prompts": True,
         "trainer.experiment_name": f"{spec.model}/{spec.regime}/seed{spec.seed}/step{spec.step}/{spec.split}",
         "trainer.default_local_dir": absolute(spec.work / "checkpoints"),
         "trainer.validation_data_dir": absolute(spec.work / "validation"),

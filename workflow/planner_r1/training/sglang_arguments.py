@@ -2,8 +2,8 @@
 
     python -m planner_r1.training.sglang_arguments FOLDER_OF_SGLANG
 
-writes `schemas/sglang_arguments.json` anew from the sources of a version, reading and not importing them. verl hands what
-stands below `engine_kwargs.sglang` to the server as it is, which refuses an unknown name minutes after the start.
+writes `schemas/sglang_arguments.json` anew from the sources of a version, which it reads and does not import. verl
+hands what stands below `engine_kwargs.sglang` to the server as it is, which refuses an unknown name minutes later.
 """
 
 from __future__ import annotations
