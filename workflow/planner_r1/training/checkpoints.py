@@ -14,6 +14,7 @@ from pathlib import Path
 
 LATEST = "latest_checkpointed_iteration.txt"
 MARKER = "complete.json"
+PARTS = ("model", "optim", "extra_state")  # that every rank writes in a file of its own
 KEEP = 2  # the newest, and one to fall back on
 
 
@@ -81,6 +82,17 @@ def export(checkpoint: Path, out: Path, model: str = "actor/huggingface") -> Non
     config_path.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
     shutil.rmtree(out, ignore_errors=True)
     unfinished.rename(out)
+
+
+def has_weights(checkpoint: Path, model: str = "actor/huggingface") -> bool:
+    """Whether a checkpoint was saved with weights for others."""
+    return any((checkpoint / model).glob("*.safetensors"))
+
+
+def missing_shards(checkpoint: Path, ranks: int) -> list[str]:
+    """The files of a checkpoint, of what each rank writes, that are not to be seen from this machine."""
+    names = (f"{part}_world_size_{ranks}_rank_{rank}.pt" for rank in range(ranks) for part in PARTS)
+    return [name for name in names if not (checkpoint / "actor" / name).is_file()]
 
 
 def copy_model(source: Path, out: Path) -> None:

@@ -170,15 +170,16 @@ class _Run:
         self._export_late()
 
     def _export_late(self) -> None:
-        """Export steps that were trained before they were asked for, where their checkpoints are still there."""
+        """Export steps that were trained before they were asked for, where their checkpoints are still there and were
+        saved with weights for others: the ends of runs that have got more steps since."""
         for step in self.spec.exported:
             if step > self.trusted_step() or (self.exports / f"step{step}").is_dir():
                 continue
             checkpoint = checkpoints.folder(self.checkpoints, step)
-            if not checkpoints.is_complete(checkpoint):
+            if not (checkpoints.is_complete(checkpoint) and checkpoints.has_weights(checkpoint)):
                 raise InputError(
-                    f"{self.spec.work}: step {step} was trained without being exported and its checkpoint is no longer "
-                    "there; leave it out of evaluation.checkpoints, or move that folder away to train again"
+                    f"{self.spec.work}: step {step} was trained without being exported; leave it out of "
+                    "evaluation.checkpoints, or move that folder away to train again"
                 )
             checkpoints.export(checkpoint, self.exports / f"step{step}")
 

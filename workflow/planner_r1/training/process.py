@@ -22,6 +22,7 @@ from planner_r1 import environments
 from planner_r1.environments import ACTIVE, Environment
 from planner_r1.errors import InputError
 from planner_r1.processes import CPU_VARIABLES, MARK, end_all, signals_as_exceptions, tail
+from planner_r1.training import saved_weights
 from planner_r1.training.config import load_config
 from planner_r1.training.kernel_caches import cache_variables
 
@@ -62,6 +63,9 @@ def run_verl(
     with _temporary_folder(work) as temporary, signals_as_exceptions():
         place = environments.environment(environment)
         variables = _variables(work, backend, store, metrics, temporary) | place.variables
+        settings = load_config(config)
+        if "planner_r1" in settings:  # a training run
+            variables |= saved_weights.variable(settings.planner_r1.export_steps)
         command = _command(module, config.resolve(), work, place)
         with open(log, "wb") as output:
             try:

@@ -1,6 +1,8 @@
-"""How long the ranks of a training wait for one another."""
+"""How long the ranks of a training wait for one another, and what else a training process on GPUs is given."""
 
 from __future__ import annotations
+
+from planner_r1.training import saved_weights
 
 # torch's own 600 s end a job whose rank 0 writes the 131 GB of a 32B at less than 220 MB/s, at every save, for ever.
 # verl 0.9.1 has a key `nccl_timeout` and reads it nowhere.
@@ -14,6 +16,7 @@ def wait_for_slow_ranks() -> None:
     initialize = distributed.initialize_global_process_group_ray
 
     def initialize_global_process_group_ray(timeout_second=None, backend=None):
+        saved_weights.patch()  # here, as importing what it changes takes seconds that other processes would waste
         return initialize(timeout_second=timeout_second or SECONDS_TO_WAIT, backend=backend)
 
     distributed.initialize_global_process_group_ray = initialize_global_process_group_ray

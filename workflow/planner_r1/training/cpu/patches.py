@@ -10,6 +10,8 @@ import asyncio
 import torch
 import torch.nn.functional as F
 
+from planner_r1.training import saved_weights
+
 
 def register_rollout() -> None:
     """Make `rollout.name=hf_cpu` known."""
@@ -38,6 +40,7 @@ def prepare_training_workers() -> None:
     def initialize_global_process_group_ray(timeout_second=None, backend=None):
         from planner_r1.training.cpu import training_engine  # noqa: F401
 
+        saved_weights.patch()
         return initialize(timeout_second=timeout_second, backend=backend or "cpu:gloo")
 
     distributed.initialize_global_process_group_ray = initialize_global_process_group_ray
