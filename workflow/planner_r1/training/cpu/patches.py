@@ -25,6 +25,22 @@ def register_rollout() -> None:
     base._ROLLOUT_REGISTRY[("hf_cpu", "async")] = "planner_r1.training.cpu.rollout.ServerAdapter"
 
 
+def register_sglang() -> None:
+    """Have `rollout.name=sglang` mean verl's own rollout, as far as it goes without an accelerator."""
+    from verl.workers.rollout import base, replica
+
+    load = replica._load_sglang
+
+    def load_replica():
+        load()  # puts stand-ins for parts of vLLM in place, which sglang may import
+        from planner_r1.training.cpu.sglang_rollout import Replica
+
+        return Replica
+
+    replica.RolloutReplicaRegistry.register("sglang", load_replica)
+    base._ROLLOUT_REGISTRY[("sglang", "async")] = "planner_r1.training.cpu.sglang_rollout.ServerAdapter"
+
+
 def prepare_training_workers() -> None:
     """Have a process that joins the training's process group use gloo, and know the training engine for the CPU.
 
@@ -98,6 +114,7 @@ def keep_to_the_only_server() -> None:
 def apply() -> None:
     """Apply all of them to this process."""
     register_rollout()
+    register_sglang()
     prepare_training_workers()
     do_not_pin_memory()
     fuse_log_probs()
