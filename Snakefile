@@ -74,3 +74,10 @@ include: "workflow/rules/report.smk"
 
 localrules:
     all,
+
+
+onsuccess:
+    if Path(RESULTS, "report.html").is_file():
+        print(
+            f"Open {RESULTS}/report.html in a browser: results, verdicts, episodes."
+        )

@@ -133,6 +133,7 @@ def test_every_step_says_how_its_episodes_ended_and_what_they_earned(uninterrupt
     for step in range(1, STEPS + 1):
         record = metrics(uninterrupted)[step]
         assert sum(record[f"end/{reason}"] for reason in END_REASONS) == pytest.approx(1.0)
+        assert record["training/episodes"] == 8
         assert all(f"reward/{name}" in record for name in SUB_REWARDS)
     dumped = list(read_lines(uninterrupted.work / "rollouts" / "1.jsonl"))
     assert len(dumped) == 8

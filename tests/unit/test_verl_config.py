@@ -97,7 +97,9 @@ def test_what_decides_the_episodes_is_set(paper):
             {"data.train_batch_size": 12},
             ["data.train_batch_size", 12, "actor_rollout_ref.actor.ppo_mini_batch_size"],
         ),
-        ({"actor_rollout_ref.rollout.n": 1}, ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"]),
+        ({f"{c.SGLANG_ARGUMENTS}.watchdog_timeot": 9}, [f"{c.SGLANG_ARGUMENTS}.watchdog_timeot", "'watchdog_timeout'"]),
+        ({f"{c.SGLANG_ARGUMENTS}.nonsense": 9}, [f"{c.SGLANG_ARGUMENTS}.nonsense", "argument"]),
+        ({"actor_rollout_ref.rollout.n": 3}, ["actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu"]),
     ],
 )
 def test_an_override_that_cannot_be_meant_is_refused_by_its_path(overrides, named):

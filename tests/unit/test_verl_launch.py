@@ -249,6 +249,26 @@ def test_an_interruption_at_any_point_changes_nothing_about_the_outputs(make_spe
         assert record["final_step"] == 4
 
 
+def test_a_run_that_gets_no_further_is_given_up_and_one_that_does_is_not(make_spec, verl):
+    spec = make_spec(phases=[{"weights": "stage1", "steps": 8}], save_every=2, test_every=8)
+
+    def killed(attempt, last_step):
+        verl(last_step=last_step)
+        with pytest.raises(TrainingError, match=f"step {last_step // 2 * 2} instead of 8"):
+            train(spec, report=str, attempt=attempt)
+
+    # each attempt ends before the run is whole, but later than the one before
+    for attempt, last_step in enumerate((2, 2, 4, 5, 5, 5), start=1):
+        killed(attempt, last_step)
+    fake = verl(last_step=5)
+    with pytest.raises(TrainingError, match=r"3 attempts .* beyond step 4; .*verl\.6\.log.*save_every"):
+        train(spec, report=str, attempt=7)
+    assert fake.configs == []
+    verl()  # a person who starts it again gets another attempt
+    train(spec, report=str)
+    assert outputs(spec)[0]["final_step"] == 8
+
+
 def test_a_rerun_does_not_repeat_what_a_whole_checkpoint_holds(make_spec, verl):
     spec = make_spec(phases=[{"weights": "stage1", "steps": 100}], save_every=10, test_every=100)
     fake = verl(last_step=57)

@@ -3,6 +3,7 @@ only the model is a script."""
 
 import json
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -18,6 +19,7 @@ from planner_r1.agent.trajectories import demonstration
 from planner_r1.files import read_lines
 from planner_r1.queries import Query
 from planner_r1.sandbox.tools import TOOL_SCHEMAS
+from planner_r1.training.config import compose_config
 from planner_r1.training.episodes import read_dump, step_metrics
 from planner_r1.training.rows import prompt_template_hash, row_count, write_first_rows, write_parquet
 from planner_r1.training.verl_files import AGENT_LOOP, AGENT_LOOP_CLASS, write_tool_config
@@ -311,8 +313,6 @@ def test_a_line_cut_short_by_a_kill_is_not_read(tmp_path):
 def test_rows_are_what_verl_reads(study, tokenizer):
     from verl.utils.dataset.rl_dataset import RLHFDataset
 
-    from planner_r1.training.config import compose_config
-
     config = compose_config("cpu", {"data.filter_overlong_prompts": False}, {})
     item = RLHFDataset(str(study.train), tokenizer, config.data)[2]
     query = study.train_queries[2]
@@ -320,6 +320,27 @@ def test_rows_are_what_verl_reads(study, tokenizer):
     assert item["index"] == item["extra_info"]["idx"] == query.idx
     assert item["raw_prompt"] == [{"role": "system", "content": TEMPLATE}, {"role": "user", "content": query.query}]
     assert Query.from_json(json.loads(item["reward_model"]["ground_truth"])) == query
+
+
+def test_an_evaluation_cuts_no_prompt(study, tokenizer, tmp_path):
+    """verl would cut a prompt that is too long on the left, and go on."""
+    from verl.utils.dataset.rl_dataset import RLHFDataset
+
+    from planner_r1.training.evaluate import EvaluateSpec, _config
+    from planner_r1.training.trainer import PlannerTrainer
+
+    paths = {"model_path": study.model, "parquet": study.train, "store": study.store, "work": tmp_path, "out": tmp_path}
+    spec = EvaluateSpec(model="tiny", regime="base", seed=0, step=0, split="test", **paths)
+    trainer = object.__new__(PlannerTrainer)
+
+    def check(limit):
+        trainer.config = _config(replace(spec, overrides={"data.max_prompt_length": limit}))
+        trainer.val_dataset = trainer.train_dataset = RLHFDataset(str(study.train), tokenizer, trainer.config.data)
+        trainer._check_prompts()
+
+    check(2000)
+    with pytest.raises(ValueError, match=r"\d+ of \d+ validation prompts .*data\.max_prompt_length=10\b"):
+        check(10)
 
 
 def test_equal_queries_give_equal_files_that_know_their_template(study, tmp_path):
@@ -339,10 +360,35 @@ def test_the_trainer_is_verls_own_in_all_but_what_it_replaces():
 
     assert get_trainer_cls(trainer.MODE) is trainer.PlannerTrainer
     replaced = {"__init__", "_init_dataloader", "_compute_metrics", "_val_metrics_update", "_dump_generations"}
-    replaced |= {"prepare_step", "_build_replay_buffer", "_add_prompts_to_generate", "_compute_advantage"}
+    replaced |= {
+        "prepare_step",
+        "_balance_batch",
+        "_build_replay_buffer",
+        "_add_prompts_to_generate",
+        "_compute_advantage",
+    }
     for name in replaced:
         assert name in vars(trainer.PlannerTrainer)
         assert hasattr(trainer.PPOTrainerSync, name), f"the pinned verl has no {name} any more"
+
+
+def test_a_step_tells_how_many_episodes_it_has_and_stops_where_a_tenth_is_missing(monkeypatch):
+    from planner_r1.training import trainer
+
+    monkeypatch.setattr(trainer.PPOTrainerSync, "_balance_batch", lambda self, batch, metrics: batch)
+    instance = object.__new__(trainer.PlannerTrainer)
+    instance.global_steps = 7
+    instance.config = compose_config("cpu", {}, {})  # 16 queries of 8 episodes
+
+    def step(played):
+        metrics = {}
+        instance._balance_batch(SimpleNamespace(keys=["key"] * played), metrics)
+        return metrics
+
+    assert step(128) == {"training/episodes": 128}
+    assert step(116) == {"training/episodes": 116}
+    with pytest.raises(RuntimeError, match=r"step 7: 13 of 128 episodes"):
+        step(115)
 
 
 def test_the_rollouts_dump_gets_the_records_of_its_episodes(monkeypatch):

@@ -21,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 from planner_r1.environments import environment
 from planner_r1.errors import InputError
+from planner_r1.training.performance import FAST, performance_overrides
 
 SCHEMA_FILE = Path(__file__).resolve().parent / "schemas" / "config.schema.json"
 SPLITS = ("train", "validation", "test")
@@ -252,7 +253,8 @@ class Study:
     @property
     def overrides(self) -> dict:
         """Keys of verl's configuration and their values, for every regime."""
-        return self.config["training"]["overrides"]
+        training = self.config["training"]
+        return performance_overrides(training["performance"]) | training["overrides"]
 
     @property
     def keep_checkpoint(self) -> bool:
@@ -264,7 +266,11 @@ class Study:
         """Every section of the file that holds keys of verl's configuration, by its path."""
         regimes = {f"regimes.{regime}.overrides": self._regime(regime).get("overrides", {}) for regime in self.regimes}
         evaluation = self.config["evaluation"]["overrides"]
-        return {"training.overrides": self.overrides, **regimes, "evaluation.overrides": evaluation}
+        return {
+            "training.overrides": self.config["training"]["overrides"],
+            **regimes,
+            "evaluation.overrides": evaluation,
+        }
 
     def algorithm(self, regime: str) -> str | dict | None:
         """A regime's algorithm: a name, or a mapping with `name` and keys; None for GRPO as in the paper."""
@@ -516,6 +522,10 @@ class Study:
     def _check(self) -> None:
         """Refuse what the schema lets pass: keys that need one another, steps that no checkpoint has."""
         environment(self.environment)
+        if self.config["training"]["performance"] == FAST and self.backend != "gpu":
+            raise InputError(
+                f"training.performance: {FAST} is for GPUs, and training.backend is {self.backend}; leave it out"
+            )
         if self.world is None and not self.database:
             raise InputError("sandbox.database: missing; source 'files' needs the folder with the released files")
         if self.query_spec is None:

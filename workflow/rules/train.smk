@@ -84,6 +84,7 @@ rule train_run:
     threads: WHOLE_MACHINE
     resources:
         mem_mb=8000,
+        attempt=lambda w, attempt: attempt,
     params:
         work=f"{RESULTS}/work/{{model}}/{{regime}}/seed{{seed}}",
         run=lambda w: study.train_settings(w.model, w.regime, int(w.seed)),

@@ -22,4 +22,4 @@ with rule_log(snakemake.log[0]):
         keep_checkpoint=study.keep_checkpoint,
         **snakemake.params.run,
     )
-    train(spec)
+    train(spec, attempt=snakemake.resources.attempt)

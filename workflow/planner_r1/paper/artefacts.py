@@ -6,7 +6,7 @@ To add one, write its module in `tables/` or `figures/`, name it here, and put i
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -251,12 +251,15 @@ def _gather(path: Path, found: set[Path]) -> None:
             _gather(module, found)
 
 
-def _imports(path: Path) -> Iterator[str]:
+@cache
+def _imports(path: Path) -> tuple[str, ...]:
     """Names below planner_r1.paper that a module may import; `from package import name` may mean either."""
+    found: list[str] = []
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         names = []
         if isinstance(node, ast.ImportFrom) and node.module:
             names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
         elif isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
-        yield from (name.removeprefix(f"{PACKAGE}.") for name in names if name.startswith(f"{PACKAGE}."))
+        found += (name.removeprefix(f"{PACKAGE}.") for name in names if name.startswith(f"{PACKAGE}."))
+    return tuple(found)

@@ -23,7 +23,8 @@ from omegaconf import DictConfig, OmegaConf
 from planner_r1.checkout import in_checkout
 from planner_r1.errors import InputError
 from planner_r1.study import BASE_REGIME, Study
-from planner_r1.training import algorithms
+from planner_r1.training import algorithms, sglang_arguments
+from planner_r1.training.batches import check_batches
 from planner_r1.training.early_checks import check_train_file, check_training
 
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
@@ -127,7 +128,7 @@ def compose_config(
         OmegaConf.update(config, key, value, force_add=True)
     OmegaConf.resolve(config)
     if backend is not None:
-        _check_batches(config)
+        check_batches(config)
     return config
 
 
@@ -223,6 +224,7 @@ def set_key(config: DictConfig, key: str, value: Any, where: str = "", check_kin
         instead = f"; the key that counts is '{IGNORED[ignored]}'" if IGNORED[ignored] else ""
         raise InputError(f"{where}{key}: verl accepts this key and ignores it{instead}")
     is_open = _below(key, OPEN)
+    _check_engine_argument(key, where)
     if not is_open and not _exists(config, key):
         raise InputError(f"{where}{key}: verl has no such key{_suggestion(config, key)}")
     if check_kind and not is_open:
@@ -230,24 +232,14 @@ def set_key(config: DictConfig, key: str, value: Any, where: str = "", check_kin
     OmegaConf.update(config, key, value, merge=False, force_add=bool(is_open))
 
 
-def _check_batches(config: DictConfig) -> None:
-    """Refuse batch sizes that verl would only trip over in the first step, minutes later."""
-    actor, rollout = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout
-    ranks = config.trainer.nnodes * config.trainer.n_gpus_per_node
-    queries, mini = config.data.train_batch_size, actor.ppo_mini_batch_size
-    if queries % mini:
-        raise InputError(
-            f"data.train_batch_size ({queries}) must be a multiple of "
-            f"actor_rollout_ref.actor.ppo_mini_batch_size ({mini})"
-        )
-    if actor.use_dynamic_bsz:
+def _check_engine_argument(key: str, where: str) -> None:
+    if not key.startswith(f"{SGLANG_ARGUMENTS}."):
         return
-    if mini * rollout.n % (ranks * actor.ppo_micro_batch_size_per_gpu):
-        raise InputError(
-            f"actor_rollout_ref.actor.ppo_mini_batch_size ({mini}) times actor_rollout_ref.rollout.n ({rollout.n}) "
-            "must be a multiple of actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu "
-            f"({actor.ppo_micro_batch_size_per_gpu}) times the number of ranks ({ranks})"
-        )
+    name = key.removeprefix(f"{SGLANG_ARGUMENTS}.").partition(".")[0]
+    if name not in sglang_arguments.known():
+        meant = sglang_arguments.nearest(name)
+        instead = f"; did you mean '{meant}'?" if meant else ""
+        raise InputError(f"{where}{key}: the pinned sglang's server has no argument '{name}'{instead}")
 
 
 def _below(key: str, prefixes) -> str | None:

@@ -21,6 +21,10 @@ from planner_r1.training.process import TrainingError, run_verl
 from planner_r1.training.rows import row_count
 from planner_r1.training.verl_files import write_agent_loop_config, write_tool_config
 
+# verl plays one batch of validation queries after the other, each as long as its slowest episode: the paper's 64 a
+# batch would make 16 such waits of the 1,000 test queries. The engine takes all and plays as many at a time as it can.
+ONE_BATCH = {"data.val_batch_size": None}
+
 
 @dataclass(frozen=True)
 class EvaluateSpec:
@@ -107,8 +111,8 @@ def _config(spec: EvaluateSpec):
         # verl loads training data even where it only validates.
         "data.train_files": absolute(spec.parquet),
         "data.val_files": absolute(spec.parquet),
-        # A query that is left out because its prompt is long would silently raise the rates.
-        "data.filter_overlong_prompts": False,
+        # verl would cut a longer prompt on the left, with a warning; our trainer refuses what this leaves out.
+        "data.filter_overlong_prompts": True,
         "trainer.experiment_name": f"{spec.model}/{spec.regime}/seed{spec.seed}/step{spec.step}/{spec.split}",
         "trainer.default_local_dir": absolute(spec.work / "checkpoints"),
         "trainer.validation_data_dir": absolute(spec.work / "validation"),
@@ -119,4 +123,4 @@ def _config(spec: EvaluateSpec):
         "trainer.val_before_train": True,
         "trainer.val_only": True,
     }
-    return compose_config(spec.backend, spec.overrides, values)
+    return compose_config(spec.backend, ONE_BATCH | dict(spec.overrides), values)

@@ -38,6 +38,7 @@ from planner_r1.training.verl_files import AGENT_LOOP, write_agent_loop_config, 
 PROJECT = "planner_r1"
 SPEC = "spec.json"
 SEGMENTS = "segments.jsonl"
+FRUITLESS = 3  # attempts in a row without a new checkpoint, after which a run is given up
 FINISHED = "finished.json"
 IF_SET = ("algorithm", "profile", "noise")  # settings that are absent from those of a run without them
 
@@ -101,12 +102,14 @@ class TrainSpec:
         return [sum(p["steps"] for p in self.phases[: i + 1]) for i in range(len(self.phases))]
 
 
-def train(spec: TrainSpec, report: Callable[[str], None] = say) -> Path:
+def train(spec: TrainSpec, report: Callable[[str], None] = say, attempt: int = 1) -> Path:
     """Run or continue a run until it is whole, and write its outputs. Returns the path of MANIFEST.json.
+
+    attempt: 1, or more where Snakemake tries again by itself.
 
     Raises:
         InputError: the specification is wrong, or the work folder belongs to another one.
-        TrainingError: verl failed, or did not reach the step it was asked for.
+        TrainingError: verl failed, did not reach the step it was asked for, or got no further in FRUITLESS attempts.
     """
     _check(spec)
     spec.work.mkdir(parents=True, exist_ok=True)
@@ -114,6 +117,8 @@ def train(spec: TrainSpec, report: Callable[[str], None] = say) -> Path:
         end_all(spec.work)
         run = _Run(spec, report)
         run.claim_work_folder()
+        if attempt > FRUITLESS:
+            run.refuse_another_fruitless_attempt()
         run.train_all_phases()
         path = run.write_outputs()
         run.finish()
@@ -204,6 +209,17 @@ class _Run:
         return validated and _whole_lines(self.validations / f"{step}.jsonl") == rows
 
     # ---- training ---------------------------------------------------------------------------------------------
+
+    def refuse_another_fruitless_attempt(self) -> None:
+        """A long run is tried again each time that it meets its time limit; one that cannot work must not be."""
+        done = self.trusted_step()
+        starts = [segment["first_step"] for segment in read_lines(self.spec.work / SEGMENTS)][-FRUITLESS:]
+        if starts == [done + 1] * FRUITLESS:
+            raise TrainingError(
+                f"{self.spec.name}: {FRUITLESS} attempts in a row left no checkpoint beyond step {done}; see "
+                f"{log_path(self.spec.work, len(segments(self.spec.work)))}. If their time ran out first, lower "
+                "training.save_every or raise the rule's runtime"
+            )
 
     def train_all_phases(self) -> None:
         for end in self.spec.phase_ends:

@@ -23,6 +23,7 @@ from planner_r1.environments import ACTIVE, Environment
 from planner_r1.errors import InputError
 from planner_r1.processes import CPU_VARIABLES, MARK, end_all, signals_as_exceptions, tail
 from planner_r1.training.config import load_config
+from planner_r1.training.kernel_caches import cache_variables
 
 BY_REWARD = "planner_r1.training.run_verl"
 POLL_SECONDS = 0.5
@@ -117,9 +118,8 @@ def _end(process: subprocess.Popen, command: list[str]) -> None:
 
 
 def _variables(work: Path, backend: str, store: Path, metrics: Path, temporary: Path) -> dict[str, str]:
-    modules = {"cpu": "planner_r1.training.cpu"}
     return {
-        **(CPU_VARIABLES if backend == "cpu" else {}),
+        **(CPU_VARIABLES if backend == "cpu" else cache_variables()),
         **os.environ,
         MARK: str(work.resolve()),
         # Else Ray makes a token that is written to the home directory and shared by all clusters of a user.
@@ -128,7 +128,7 @@ def _variables(work: Path, backend: str, store: Path, metrics: Path, temporary: 
         # Ray otherwise drains a node for half a minute when it is asked to end, longer than SLURM waits.
         "RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S": "0",
         "PLANNER_R1_STORE": str(store.resolve()),
-        "VERL_USE_EXTERNAL_MODULES": modules.get(backend, ""),
+        "VERL_USE_EXTERNAL_MODULES": f"planner_r1.training.{backend}",
         # Opened for writing by verl: a resumed run needs a path of its own.
         "VERL_FILE_LOGGER_PATH": str(metrics.resolve()),
         "VERL_LOGGING_LEVEL": "WARN",

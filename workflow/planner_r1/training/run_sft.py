@@ -14,9 +14,8 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from planner_r1.training.config import load_config
+from planner_r1.training.process_group import SECONDS_TO_WAIT
 from planner_r1.training.run_verl import end_with_parent
-
-SECONDS_TO_WAIT = 36_000  # of a rank for the others: the first of them writes the weights of the whole model
 
 
 def main(path: str) -> None:

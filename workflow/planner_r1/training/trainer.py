@@ -22,6 +22,7 @@ from planner_r1.training.episodes import end_shares, step_metrics
 from planner_r1.training.rows import row_count
 
 MODE = "planner_r1"
+LEAST_PLAYED = 0.9  # of a step's episodes
 
 
 @register_trainer(MODE)
@@ -86,6 +87,21 @@ class PlannerTrainer(PPOTrainerSync):
                 "solves some"
             )
         return super()._add_prompts_to_generate(num_prompts)
+
+    # ---- failed episodes --------------------------------------------------------------------------------------
+
+    def _balance_batch(self, batch, metrics, *args, **kwargs):
+        """Log how many episodes a step has, and stop where too many are missing: verl fills the places of those whose
+        agent loop raised with empty ones, and trains on."""
+        asked = self.config.data.train_batch_size * self.config.actor_rollout_ref.rollout.n
+        played = len(batch.keys)
+        metrics["training/episodes"] = played
+        if played < LEAST_PLAYED * asked:
+            raise RuntimeError(
+                f"step {self.global_steps}: {asked - played} of {asked} episodes failed, more than a tenth; the engine "
+                "or the tools do not work: the first error of an agent loop stands above in this log"
+            )
+        return super()._balance_batch(batch, metrics, *args, **kwargs)
 
     # ---- advantages -------------------------------------------------------------------------------------------
 
