@@ -1,7 +1,8 @@
 """Make the environment of the real engine on a machine without a GPU: `python envs/install_engine.py [FOLDER]`.
 
-A virtual environment, `.venv-engine` unless named, that holds sglang and what it imports (engine.txt), finds all else in
-the environment whose Python runs this, and last a stand-in for torchvision (engine_stubs). docs/engine.md says what for.
+A virtual environment, `.venv-engine` unless named, that holds sglang and what it imports (engine.txt), finds all else
+in the environment whose Python runs this, and has a stand-in for torchvision (engine_stubs). docs/engine.md says what
+for.
 """
 
 from __future__ import annotations
@@ -32,10 +33,13 @@ def main(folder: str = ".venv-engine") -> None:
         uv_into(str(python))(*options)
     except subprocess.CalledProcessError:
         subprocess.run([sys.executable, "-m", "pip", "--python", python, "install", "--quiet", *options], check=True)
-    packages = subprocess.run(
-        [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"], check=True, capture_output=True, text=True
-    ).stdout.strip()
-    lines = [f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})", str(STUBS)]
+    ask = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    packages = subprocess.run(ask, check=True, capture_output=True, text=True).stdout.strip()
+    lines = [
+        f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})",
+        str(STUBS),
+        "import os; os.environ.setdefault('SGLANG_USE_CPU_ENGINE', '1')",  # sglang asks for it when it is imported
+    ]
     Path(packages, "planner_r1_engine.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

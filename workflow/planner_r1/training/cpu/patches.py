@@ -6,9 +6,12 @@ the pinned verl still needs each patch and that it still fits.
 """
 
 import asyncio
+import os
 
 import torch
 import torch.nn.functional as F
+
+ON_PROCESSORS = "SGLANG_USE_CPU_ENGINE"  # read by sglang when it is imported; set by the environment of `make engine`
 
 
 def register_rollout() -> None:
@@ -33,6 +36,7 @@ def register_sglang() -> None:
 
     def load_replica():
         load()  # puts stand-ins for parts of vLLM in place, which sglang may import
+        os.environ[ON_PROCESSORS] = "1"  # verl takes it away
         from planner_r1.training.cpu.sglang_rollout import Replica
 
         return Replica

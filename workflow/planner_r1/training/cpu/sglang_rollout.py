@@ -1,17 +1,14 @@
-"""verl's own rollout by sglang where there is no accelerator: verl's classes, with what those take for granted left out.
+"""verl's own rollout by sglang without an accelerator: verl's classes, less what those take for granted.
 
-sglang says what it runs on when it is imported, by `SGLANG_USE_CPU_ENGINE`, so this module sets it before the import. Its
-processes are given keys for the CPU by config/verl/cpu_sglang.yaml, and its environment is that of `make engine`.
+sglang is that of `make engine` (docs/engine.md), and config/verl/cpu_sglang.yaml gives it the keys for processors.
 """
 
 import os
 
-os.environ["SGLANG_USE_CPU_ENGINE"] = "1"
-
-import ray  # noqa: E402
-import torch.multiprocessing  # noqa: E402
-from sglang.srt.utils import patch_torch  # noqa: E402
-from verl.workers.rollout.sglang_rollout import async_sglang_server, sglang_rollout  # noqa: E402
+import ray
+import torch.multiprocessing
+from sglang.srt.utils import patch_torch
+from verl.workers.rollout.sglang_rollout import async_sglang_server, sglang_rollout
 
 
 class ServerAdapter(sglang_rollout.ServerAdapter):
