@@ -33,8 +33,8 @@ TRAINING = {
     "actor_rollout_ref.rollout.log_prob_micro_batch_size_per_gpu": 4,
     "actor_rollout_ref.actor.ppo_mini_batch_size": 4,
     "actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu": 4,
-    "actor_rollout_ref.actor.optim.lr": 1e-3,
-    # an untrained model earns nothing; this moves its weights all the same
+    # an untrained model earns nothing: this moves its weights all the same, and so far that it says something else
+    "actor_rollout_ref.actor.optim.lr": 2e-2,
     "actor_rollout_ref.actor.entropy_coeff": 1.0,
     # the trainer's own log-probabilities, too, so that verl reports how far the engine's are off
     "algorithm.rollout_correction.bypass_mode": False,

@@ -155,3 +155,17 @@ def test_a_run_on_one_machine_never_joins_the_ray_cluster_of_another(backend):
 def test_an_unknown_back_end_is_refused():
     with refused("tpu.yaml", "training.backend", "cpu, gpu"):
         c.compose_config("tpu", {}, {})
+
+
+def test_sglang_on_processors_gets_keys_of_its_own_which_a_study_may_replace():
+    name = "actor_rollout_ref.rollout.name"
+    rollout = compose_config("cpu", {name: "sglang"}, {}).actor_rollout_ref.rollout
+    engine = rollout.engine_kwargs.sglang
+    assert (rollout.name, engine.device, rollout.free_cache_engine) == ("sglang", "cpu", False)
+    assert set(engine) <= known()
+    own = compose_config(
+        "cpu", {name: "sglang", "actor_rollout_ref.rollout.engine_kwargs.sglang.max_total_tokens": 7}, {}
+    )
+    assert own.actor_rollout_ref.rollout.engine_kwargs.sglang == {**engine, "max_total_tokens": 7}
+    for config in (compose_config("cpu", {}, {}), compose_config("gpu", {}, {})):
+        assert "device" not in config.actor_rollout_ref.rollout.engine_kwargs.sglang
