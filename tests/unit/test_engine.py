@@ -11,7 +11,7 @@ import verl
 
 from helpers.checkout import REPOSITORY
 from helpers.engine import FOLDER, PYTHON, needs_engine
-from planner_r1.ood.server import KINDS
+from planner_r1.ood.server import KINDS, PORTS
 from planner_r1.training.performance import performance_overrides
 
 pytestmark = needs_engine
@@ -98,11 +98,11 @@ def test_it_sleeps_wakes_and_takes_weights_over_http(paper):
 
 
 def test_the_suites_server_takes_its_command(model):
-    """Trained models are exported in float32, the untrained one comes in bfloat16."""
+    """Also at the highest port that it is given: sglang wants another one 10,000 above it."""
     command = KINDS["gpu"].command
     arguments = command[command.index("sglang.launch_server") + 1 :]
     filled = [
-        [part.format(python="python", model=model(dtype), port=8000) for part in arguments]
+        [part.format(python="python", model=model(dtype), port=PORTS[-1]) for part in arguments]
         for dtype in ("bfloat16", "float32")
     ]
     for settings in asked("engine_arguments.py", json.dumps(filled)):
