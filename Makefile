@@ -1,5 +1,6 @@
 # make demo   install, then run the quick study end to end (about 15 minutes on 2 cores)
 # make smoke  the same stations with a handful of training steps (about 4 minutes)
+# make engine the real engine, sglang, without a GPU: its tests are skipped without it
 # make test   install, then run the tests that everybody runs (about 10 minutes); test-slow and test-long run the others
 
 PYTHON ?= python3.11
@@ -18,7 +19,7 @@ SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(shell echo $$(($(CO
     --no-loadscope-reorder
 LONGEST_FIRST := tests/slurm tests/e2e/test_dvc_run.py tests/e2e/test_verl_run.py tests/e2e tests/dag tests/unit tests/parity
 
-.PHONY: install demo smoke test test-slow test-long test-recovery test-plans test-holes mutants lint
+.PHONY: install engine demo smoke test test-slow test-long test-recovery test-plans test-holes mutants lint
 
 install: $(VENV)/installed
 
@@ -26,6 +27,13 @@ $(VENV)/installed: envs/cpu.txt envs/cpu-cuda.txt pyproject.toml
 	$(PYTHON) -c 'import sys; assert (3, 11) <= sys.version_info < (3, 13), "Python 3.11 or 3.12 needed: make PYTHON=..."'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python envs/install.py $(INSTALLER)
+	touch $@
+
+# sglang, the engine of the GPU runs, for a machine without a GPU: docs/engine.md
+engine: .venv-engine/installed
+
+.venv-engine/installed: $(VENV)/installed envs/engine.txt envs/install_engine.py
+	$(BIN)/python envs/install_engine.py
 	touch $@
 
 demo: install

@@ -48,23 +48,29 @@ def _pip(*options: str | Path) -> None:
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *options], check=True)
 
 
-def _uv_of_lock() -> Callable[..., None]:
-    """uv's installer, with torch's build for processors alone already installed if there is one.
-
-    uv looks for hashes under the version that is asked for, 2.13.0: from the lock itself it would refuse 2.13.0+cpu.
-    """
-    _install_alone(_pip, "uv")
+def uv_into(python: str) -> Callable[..., None]:
+    """uv's installer for the environment of a Python, told what pip is told."""
     settings = pip_settings()
     variables = {**uv_variables(settings), **os.environ}
-    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", sys.executable]
+    command = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--python", python]
     if settings.get("no-index", "0").lower() in ("1", "true", "yes", "on"):
         command.append("--no-index")
 
     def uv(*options: str | Path, **run) -> None:
         subprocess.run([*command, *options], env=variables, check=True, **run)
 
+    return uv
+
+
+def _uv_of_lock() -> Callable[..., None]:
+    """uv's installer, with torch's build for processors alone already installed if there is one.
+
+    uv looks for hashes under the version that is asked for, 2.13.0: from the lock itself it would refuse 2.13.0+cpu.
+    """
+    _install_alone(_pip, "uv")
+    uv = uv_into(sys.executable)
     # Without places of its own, pip would take the package index's build for CUDA, of several GB; uv knows of another.
-    index = [] if PLACES & settings.keys() else ["--torch-backend", "cpu"]
+    index = [] if PLACES & pip_settings().keys() else ["--torch-backend", "cpu"]
     try:
         _install_alone(uv, "torch", "+cpu", *index, stderr=subprocess.DEVNULL)
     except subprocess.CalledProcessError:

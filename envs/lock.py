@@ -1,4 +1,4 @@
-"""Lock an environment: `python envs/lock.py cpu` (with Python 3.11) or `python envs/lock.py gpu`, from the root.
+"""Lock an environment: `python envs/lock.py cpu` (with Python 3.11), `... gpu` or `... engine`, from the root.
 
 Versions and hashes come from whatever index pip is configured with, and no index is named in a lock.
 """
@@ -48,6 +48,13 @@ def lock_gpu() -> None:
     resolve(ENVS / "gpu-build.in", ENVS / "gpu-build.txt", "--no-deps")
 
 
+def lock_engine() -> None:
+    """Write engine.txt: the packages of engine.in alone, at the versions of gpu.txt, with hashes."""
+    target = ["--python-version", PINS["cpu"]["python"], "--python-platform", PINS["gpu"]["platform"]]
+    options = ["--no-deps", "--no-annotate", "--constraints", ENVS / "gpu.txt"]
+    _uv_compile(ENVS / "engine.in", *target, *options, "--output-file", ENVS / "engine.txt", of="engine")
+
+
 def resolve(wanted: Path, lock: Path, *options: str) -> None:
     """Resolve requirements for the GPU set's Python and platform, from metadata alone, and write a lock with hashes.
 
@@ -83,7 +90,7 @@ def _compile(wanted: Path, *options) -> dict[str, str]:
     return {block.partition("==")[0]: block for block in blocks}
 
 
-def _uv_compile(wanted: Path, *options, **run) -> subprocess.CompletedProcess:
+def _uv_compile(wanted: Path, *options, of: str = "gpu", **run) -> subprocess.CompletedProcess:
     """uv's resolver on a file of requirements.
 
     Of pip's settings only the main index counts: another one may hold some of a release's files alone.
@@ -91,7 +98,7 @@ def _uv_compile(wanted: Path, *options, **run) -> subprocess.CompletedProcess:
     command = [sys.executable, "-m", "uv", "pip", "compile", wanted.name, "--generate-hashes", "--quiet", *options]
     settings = uv_variables(pip_settings())
     variables = {name: settings[name] for name in ("UV_DEFAULT_INDEX", "SSL_CERT_FILE") if name in settings}
-    variables["UV_CUSTOM_COMPILE_COMMAND"] = "python envs/lock.py gpu"
+    variables["UV_CUSTOM_COMPILE_COMMAND"] = f"python envs/lock.py {of}"
     env = {**os.environ, **variables}
     return _run(command, cwd=wanted.parent, env=env, stderr=subprocess.PIPE, text=True, **run)
 
@@ -101,7 +108,7 @@ def _run(command: list, **options) -> subprocess.CompletedProcess:
 
 
 if __name__ == "__main__":
-    sets = {"cpu": lock_cpu, "gpu": lock_gpu}
+    sets = {"cpu": lock_cpu, "gpu": lock_gpu, "engine": lock_engine}
     if len(sys.argv) != 2 or sys.argv[1] not in sets:
         sys.exit(__doc__)
     try:

@@ -16,6 +16,7 @@ import verl.utils.torch_functional as torch_functional
 from verl.plugin.platform import PlatformBase, get_platform
 from verl.utils.device import get_device_name, get_torch_device
 from verl.utils.import_utils import load_extern_object
+from verl.workers.rollout import base, replica
 from verl.workers.rollout.base import get_rollout_class
 from verl.workers.rollout.llm_server import LLMServerClient
 from verl.workers.rollout.replica import RolloutReplica, get_rollout_replica_class
@@ -189,3 +190,10 @@ def test_the_replay_buffer_gives_finished_episodes_and_stops_at_failed_ones(monk
     queue = keys_in_queue("failure")
     with pytest.raises(RuntimeError, match=r"\b1 .*\braised\b"):
         make_buffer().sample(global_steps=3, partition_id="train", batch_size=1)
+
+
+def test_verls_own_rollout_by_sglang_takes_a_gpu_for_granted():
+    """It takes away what tells sglang that there is none."""
+    assert 'del os.environ["SGLANG_USE_CPU_ENGINE"]' in source_of(replica)
+    assert replica.RolloutReplicaRegistry._registry["sglang"] is not replica._load_sglang
+    assert base._ROLLOUT_REGISTRY["sglang", "async"].startswith("planner_r1.")

@@ -11,7 +11,7 @@ from helpers.checkout import REPOSITORY
 from helpers.messages import refused
 from planner_r1.study import Study
 from planner_r1.training import algorithms
-from planner_r1.training.early_checks import BATCH, batch_size, check_train_file, check_training
+from planner_r1.training.early_checks import BATCH, ROLLOUT, batch_size, check_train_file, check_training
 
 PHASES = [{"weights": "stage1", "steps": 1}]
 
@@ -35,6 +35,7 @@ def sizes(train: int) -> dict:
         ({}, {BATCH: 8}, 7, ["queries.sizes.train", 7, "'r'", 8]),
         ({"overrides": {BATCH: 9}}, {BATCH: 4}, 8, ["queries.sizes.train", 8, "'r'", 9]),
         ({"train_queries": 3}, {BATCH: 4}, 8, ["regimes.r.train_queries", 3, 4]),
+        ({}, {BATCH: 4, ROLLOUT: "sglang"}, 8, [ROLLOUT, "make engine"]),
         ({"algorithm": "grop"}, {BATCH: 4}, 8, ["regimes.r.algorithm", "'grop'", "'grpo'"]),
         ({"algorithm": {"name": "dapo", "alpha_last": 0}}, {BATCH: 4}, 8, ["regimes.r.algorithm.alpha_last"]),
     ],

@@ -63,7 +63,9 @@ def test_both_sets_hold_the_same_trainer():
     assert PINS["cpu"]["packages"]["verl"] == PINS["gpu"]["packages"]["verl"]
 
 
-@pytest.mark.parametrize(("lock", "least"), [("cpu.txt", 300), ("cpu-cuda.txt", 15), ("gpu.txt", 200)])
+@pytest.mark.parametrize(
+    ("lock", "least"), [("cpu.txt", 300), ("cpu-cuda.txt", 15), ("gpu.txt", 200), ("engine.txt", 10)]
+)
 def test_every_package_of_a_lock_has_hashes(lock, least):
     blocks = re.split(r"\n(?=\S)", (ENVS / lock).read_text(encoding="utf-8"))
     packages = [block for block in blocks if not block.startswith("#")]
@@ -118,3 +120,12 @@ def test_the_gpu_lock_is_what_its_requirements_resolve_to(tmp_path, monkeypatch)
         raise AssertionError(said) from error
     resolved = re.findall(r"^([\w.-]+)==([^\s;]+)", found.read_text(encoding="utf-8"), re.MULTILINE)
     assert {normal(n): v for n, v in resolved} == versions("gpu.txt")
+
+
+def test_the_engine_without_a_gpu_is_the_gpu_sets():
+    engine, gpu = versions("engine.txt"), versions("gpu.txt")
+    assert engine["sglang"] == PINS["gpu"]["packages"]["sglang"]
+    assert engine.items() <= gpu.items()
+    assert not engine.keys() & versions("cpu.txt").keys()  # it is laid over the CPU set
+    wanted = re.findall(r"^([\w.-]+)", (ENVS / "engine.in").read_text(encoding="utf-8"), re.MULTILINE)
+    assert {normal(name) for name in wanted} == engine.keys()

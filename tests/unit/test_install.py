@@ -14,7 +14,7 @@ ENVS = Path(__file__).resolve().parents[2] / "envs"
 def module(monkeypatch):
     """Loads a module of envs/, which is no package."""
     monkeypatch.syspath_prepend(str(ENVS))
-    for name in ("install", "pip_settings"):
+    for name in ("install", "install_engine", "pip_settings"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     return importlib.import_module
 
@@ -90,3 +90,23 @@ def test_pip_installs_everything_where_uv_fails_or_is_not_wanted(installed, caps
     assert steps(done)[-2:] == [("pip", "cpu.txt"), ("pip", "--editable")]
     assert "pip" in capsys.readouterr().err.splitlines()[-1]
     assert steps(installed("pip")) == [("pip", "cpu.txt"), ("pip", "--editable")]
+
+
+def test_the_engine_is_installed_before_it_can_see_the_other_environment(module, monkeypatch, tmp_path):
+    """Else an installer would replace packages there."""
+    engine, seen = module("install_engine"), []
+    sees = "import importlib.util; print(importlib.util.find_spec('numpy') is not None)"
+
+    def uv_into(python):
+        def install(*options):
+            seen.append(subprocess.run([python, "-c", sees], capture_output=True, text=True, check=True).stdout.strip())
+            assert "--require-hashes" in options and "--no-deps" in options
+
+        return install
+
+    monkeypatch.setattr(engine, "uv_into", uv_into)
+    engine.main(str(tmp_path / "engine"))
+    python = tmp_path / "engine" / "bin" / "python"
+    after = "import os, numpy, torchvision.io as io; print(os.environ['SGLANG_USE_CPU_ENGINE'], io.decode_jpeg)"
+    done = subprocess.run([python, "-c", after], capture_output=True, text=True, check=True)
+    assert seen == ["False"] and done.stdout.startswith("1 <module 'torchvision.io.decode_jpeg'")

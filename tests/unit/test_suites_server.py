@@ -3,6 +3,7 @@
 import os
 import select
 import signal
+import socket
 import subprocess
 import sys
 import textwrap
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from helpers.messages import refused
-from planner_r1.ood.server import KINDS, ServerError, sampling_fields, serve
+from planner_r1.ood.server import HOST, KINDS, ServerError, free_port, sampling_fields, serve
 from planner_r1.processes import marked
 
 DEADLINE = 60
@@ -29,6 +30,17 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
 """
 COMMAND = ("{python}", "-c", WELL, "{port}", "{model}")
 SILENT = ("{python}", "-c", "import time; print('loading', flush=True); time.sleep(600)")
+
+
+def test_its_port_is_one_that_nobody_has(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind((HOST, 0))
+        ports = [taken.getsockname()[1], free_port()]
+        monkeypatch.setattr("random.sample", lambda *_: ports)
+        assert free_port() == ports[1]
+        ports.pop()
+        with pytest.raises(ServerError, match="port"):
+            free_port()
 
 
 def test_it_is_up_in_the_body_and_gone_after(tmp_path):

@@ -7,6 +7,7 @@ from omegaconf import OmegaConf
 from helpers.made_up_study import study
 from helpers.messages import refused
 from planner_r1.training import config as c
+from planner_r1.training.sglang_arguments import known
 
 
 @pytest.fixture(scope="module")
@@ -155,3 +156,16 @@ def test_a_run_on_one_machine_never_joins_the_ray_cluster_of_another(backend):
 def test_an_unknown_back_end_is_refused():
     with refused("tpu.yaml", "training.backend", "cpu, gpu"):
         c.compose_config("tpu", {}, {})
+
+
+def test_sglang_on_processors_gets_keys_of_its_own_which_a_study_may_replace():
+    name, tokens = "actor_rollout_ref.rollout.name", f"{c.SGLANG_ARGUMENTS}.max_total_tokens"
+    rollout = c.compose_config("cpu", {name: "sglang"}, {}).actor_rollout_ref.rollout
+    engine = rollout.engine_kwargs.sglang
+    assert (rollout.name, engine.device, rollout.free_cache_engine) == ("sglang", "cpu", False)
+    assert set(engine) <= known()
+    own = c.compose_config("cpu", {name: "sglang", tokens: 7}, {}).actor_rollout_ref.rollout
+    assert own.engine_kwargs.sglang == {**engine, "max_total_tokens": 7}
+    for backend in ("cpu", "gpu"):
+        others = c.compose_config(backend, {}, {}).actor_rollout_ref.rollout.engine_kwargs
+        assert "device" not in others.get("sglang", {})

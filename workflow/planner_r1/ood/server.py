@@ -9,6 +9,7 @@ import contextlib
 import ctypes
 import json
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -25,6 +26,9 @@ from planner_r1.errors import InputError
 from planner_r1.processes import CPU_VARIABLES, MARK, end_all, signals_as_exceptions, tail
 
 HOST = "127.0.0.1"
+# sglang refuses to start where the number 10,000 above its own is not a port, as with a fifth of those that the kernel
+# would give.
+PORTS = range(20_000, 55_536)
 POLL_SECONDS = 0.2
 LEAVE_SECONDS = 20  # to leave by itself, before it is killed
 PR_SET_PDEATHSIG = 1
@@ -94,7 +98,7 @@ def serve(
         ServerError: it ended, or did not answer in time.
     """
     end_all(work)
-    log, port = work / "server.log", _free_port()
+    log, port = work / "server.log", free_port()
     place = environments.environment(environment)
     asked = _filled(command or KINDS[backend].command, python=place.python, model=str(model), port=str(port))
     defaults = CPU_VARIABLES if backend == "cpu" else {}
@@ -137,10 +141,17 @@ def _filled(command: Sequence[str], **values: str) -> list[str]:
     return parts
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return probe.getsockname()[1]
+def free_port() -> int:
+    """A port that nobody listens on, drawn from PORTS.
+
+    Raises:
+        ServerError: a thousand of them are taken.
+    """
+    for port in random.sample(PORTS, 1000):
+        with socket.socket() as probe, contextlib.suppress(OSError):
+            probe.bind((HOST, port))
+            return port
+    raise ServerError(f"no free port among {PORTS.start} to {PORTS.stop - 1}")
 
 
 def _die_with_parent() -> None:

@@ -114,6 +114,8 @@ def compose_config(
     layers = [("paper.yaml", load_overlay("paper"))]
     if backend is not None:
         layers.append((f"{backend}.yaml", load_overlay(backend)))
+        if backend == "cpu" and overrides.get("actor_rollout_ref.rollout.name") == "sglang":
+            layers.append(("cpu_sglang.yaml", load_overlay("cpu_sglang")))
     if algorithm is not None:
         chosen = algorithms.resolve(algorithm)
         layers.append(("reference_policy.yaml", load_overlay("reference_policy")))

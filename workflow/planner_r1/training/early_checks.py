@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from planner_r1.checkout import in_checkout
+from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.queries import load_queries
 from planner_r1.study import Study
 from planner_r1.training import algorithms
 
 BATCH, GPUS = "data.train_batch_size", "trainer.n_gpus_per_node"
+ROLLOUT = "actor_rollout_ref.rollout.name"
 
 
 def check_training(study: Study) -> None:
-    """Refuse algorithms that there are not, steps that ask more queries than are drawn to train on, and batches of a
-    fine-tuning that the GPUs of a node cannot share.
+    """Refuse algorithms that there are not, steps that ask more queries than are drawn to train on, batches of a
+    fine-tuning that the GPUs of a node cannot share, and sglang on processors where it is not installed.
 
     Raises:
         InputError: naming the key.
@@ -31,6 +34,7 @@ def check_training(study: Study) -> None:
         _check_batches(study, study.query_count("train"), "queries.sizes.train")
     for model in study.fine_tuned:
         _check_shares(study, model)
+    _check_engine(study)
 
 
 def check_train_file(study: Study) -> None:
@@ -42,6 +46,14 @@ def check_train_file(study: Study) -> None:
     file = study.query_file("train")
     if file and Path(file).is_file():
         _check_batches(study, len(load_queries(file)), "queries.train")
+
+
+def _check_engine(study: Study) -> None:
+    asked = [study.regime_overrides(regime).get(ROLLOUT) for regime in study.regimes]
+    if study.backend == "cpu" and "sglang" in asked and study.environment == ACTIVE and not find_spec("sglang"):
+        raise InputError(
+            f"{ROLLOUT}: sglang is not in this environment; run `make engine`, then set environment: venv:.venv-engine"
+        )
 
 
 def batch_size(study: Study, regime: str) -> Any:

@@ -42,6 +42,8 @@ SHARED_BY_WORKERS = (
     "uvicorn",
     "zmq",
 )
+# What sglang's processes import, five seconds each; like the others it brings no Ray.
+SHARED_BY_SGLANG = ("sglang.srt.entrypoints.http_server", "sglang.srt.managers.scheduler")
 
 
 def main(path: str) -> None:
@@ -50,7 +52,8 @@ def main(path: str) -> None:
     if config.trainer.nnodes > 1:
         _join_cluster(config)
     elif config.trainer.device == "cpu":
-        for module in SHARED_BY_WORKERS:
+        engine = SHARED_BY_SGLANG if config.actor_rollout_ref.rollout.name == "sglang" else ()
+        for module in (*SHARED_BY_WORKERS, *engine):
             import_module(module)
         socket = Path(os.environ["RAY_TMPDIR"]) / "workers"
         config.ray_kwargs.ray_init.runtime_env.py_executable = start_server(str(socket))

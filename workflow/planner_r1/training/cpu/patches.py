@@ -6,11 +6,14 @@ the pinned verl still needs each patch and that it still fits.
 """
 
 import asyncio
+import os
 
 import torch
 import torch.nn.functional as F
 
 from planner_r1.training import saved_weights
+
+ON_PROCESSORS = "SGLANG_USE_CPU_ENGINE"  # read by sglang when it is imported; set by the environment of `make engine`
 
 
 def register_rollout() -> None:
@@ -25,6 +28,23 @@ def register_rollout() -> None:
     replica.RolloutReplicaRegistry.register("hf_cpu", load_replica)
     # verl has a public registry for replicas, but for the worker's side only this dictionary.
     base._ROLLOUT_REGISTRY[("hf_cpu", "async")] = "planner_r1.training.cpu.rollout.ServerAdapter"
+
+
+def register_sglang() -> None:
+    """Have `rollout.name=sglang` mean verl's own rollout, as far as it goes without an accelerator."""
+    from verl.workers.rollout import base, replica
+
+    load = replica._load_sglang
+
+    def load_replica():
+        load()  # puts stand-ins for parts of vLLM in place, which sglang may import
+        os.environ[ON_PROCESSORS] = "1"  # verl takes it away
+        from planner_r1.training.cpu.sglang_rollout import Replica
+
+        return Replica
+
+    replica.RolloutReplicaRegistry.register("sglang", load_replica)
+    base._ROLLOUT_REGISTRY[("sglang", "async")] = "planner_r1.training.cpu.sglang_rollout.ServerAdapter"
 
 
 def prepare_training_workers() -> None:
@@ -101,6 +121,7 @@ def keep_to_the_only_server() -> None:
 def apply() -> None:
     """Apply all of them to this process."""
     register_rollout()
+    register_sglang()
     prepare_training_workers()
     do_not_pin_memory()
     fuse_log_probs()
