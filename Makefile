@@ -1,7 +1,7 @@
 # make demo   install, then run the quick study end to end (about 15 minutes on 2 cores)
 # make smoke  the same stations with a handful of training steps (about 4 minutes)
 # make engine the real engine, sglang, without a GPU: its tests are skipped without it
-# make test   install, then run the tests that everybody runs (about 10 minutes); test-slow and test-long run the others
+# make test   install, then run the tests that everybody runs (10 to 12 minutes); test-slow and test-long run the others
 
 PYTHON ?= python3.11
 VENV   := .venv
@@ -16,7 +16,7 @@ PYTEST := $(BIN)/python -m pytest
 # Side by side, one more than there are cores, as many tests wait for processes that they start; the longest files come
 # first, so that none is left over at the end.
 SIDE_BY_SIDE := OMP_NUM_THREADS=1 $(PYTEST) --numprocesses $(shell echo $$(($(CORES) + 1))) --dist loadfile \
-    --no-loadscope-reorder
+    --no-loadscope-reorder --durations 15 --durations-min 10
 LONGEST_FIRST := tests/slurm tests/e2e/test_dvc_run.py tests/e2e/test_verl_run.py tests/e2e tests/dag tests/unit tests/parity
 
 .PHONY: install engine demo smoke test test-slow test-long test-recovery test-plans test-holes mutants lint

@@ -18,6 +18,7 @@ from planner_r1.paper.artefacts import (
 from planner_r1.queries import load_queries
 from planner_r1.study import DATABASE_FILES, SPLITS, SUITE_FILES, Study
 from planner_r1.training.early_checks import check_training
+from planner_r1.verl_overlays import overlay_names
 
 min_version("9.27")
 

@@ -7,7 +7,7 @@ import shutil
 import pytest
 import yaml
 
-from helpers.checkout import REPOSITORY, artefacts
+from helpers.checkout import REPOSITORY, artefacts, copy_repository
 from helpers.messages import any_names, names
 from planner_r1.paper.artefacts import FIGURE, TABLE, artefacts_of
 from planner_r1.study import Study
@@ -206,7 +206,7 @@ def test_an_algorithm_that_there_is_not_is_told_before_anything_is_computed(chec
     checkout.change_study(change, to="misspelt")
     done = checkout.snakemake("-n", "--configfile", "config/misspelt.yaml")
     assert done.returncode != 0
-    names(done.stderr, "config/misspelt.yaml", "regimes.stage1.algorithm", "'grop'", "'grpo'")
+    names(done.stderr.splitlines()[-1], "config/misspelt.yaml", "regimes.stage1.algorithm", "'grop'", "'grpo'")
 
 
 def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
@@ -235,3 +235,20 @@ def test_a_split_of_a_file_beside_drawn_ones_and_files_to_avoid(checkout):
 
     checkout.change_study(avoiding, to="avoiding")
     assert checkout.planned("data", "--configfile", "config/avoiding.yaml")["download"] == 1
+
+
+def test_a_training_that_fails_is_told_which_attempt_it_is_and_the_end_says_where_the_report_lies(tmp_path):
+    copy = copy_repository(tmp_path)
+    copy.finish_by_stubs()
+    script = copy.folder / "workflow" / "scripts" / "train_run.py"
+    stub = script.read_text(encoding="utf-8")
+    fails_twice = "with open('attempts', 'a') as file:\n    file.write(f'{snakemake.resources.attempt} ')\n"
+    fails_twice += "assert snakemake.resources.attempt == 3\n"
+    script.write_text(fails_twice + stub, encoding="utf-8")
+    run = "results/quick/runs/tiny/stage1/seed0/MANIFEST.json"
+    done = copy.snakemake("--cores", "1", "--retries", "2", run, "--forcerun", "train_run", "--rerun-triggers", "mtime")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (copy.folder / "attempts").read_text().split() == ["1", "2", "3"]
+    told = done.stdout + done.stderr
+    assert told.count("started   train_run tiny/stage1/seed0") == 3 and told.count("finished  train_run") == 1
+    assert "Open results/quick/report.html" in told

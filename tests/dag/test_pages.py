@@ -51,10 +51,7 @@ def test_every_command_is_of_a_program_that_is_checked():
 
 @pytest.mark.parametrize("command", every("snakemake"), ids=" ".join)
 def test_snakemake_plans_it(checkout, command):
-    assert "\\" not in command
-    extra = [] if {"--unlock", "--report"} & {*command} else ["-n", "--quiet", "rules"]
-    if "--report" in command:
-        pytest.skip("asks for a finished study")
+    extra = [] if "--unlock" in command else ["-n", "--quiet", "rules"]
     done = checkout.snakemake(*command[1:], *extra)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -66,8 +63,8 @@ def test_the_command_line_takes_it(command):
     while isinstance(given, click.Group):
         name, given, rest = given.resolve_command(context, rest)
         context = click.Context(given, info_name=name, parent=context)
-    if "SUITE" in rest or rest == ["--help"]:
-        return
+    if rest == ["--help"]:
+        return  # the command is there
     assert given.make_context(context.info_name, rest, parent=context.parent)
 
 

@@ -8,10 +8,10 @@ import pytest
 
 from helpers import lucky_episodes
 from helpers.planpo_reference import planpo, turn_spans
-from helpers.tiny_model import make_tiny_study
+from helpers.tiny_model import make_tiny_study, tiny_run
 from planner_r1.files import read_lines
 from planner_r1.training import process
-from planner_r1.training.launch import TrainSpec, train
+from planner_r1.training.launch import train
 
 pytestmark = pytest.mark.slow
 
@@ -46,18 +46,12 @@ def run(tmp_path_factory):
             lucky_episodes.FOLDER: str(recorded),
         }
 
-    spec = TrainSpec(
-        name="tiny/planpo/seed0",
-        model_path=study.model,
-        train_parquet=study.train,
-        validation_parquet=study.validation,
-        store=study.store,
-        phases=[{"weights": "stage1", "steps": STEPS}],
-        seed=0,
+    spec = tiny_run(
+        study,
+        work,
+        "tiny/planpo/seed0",
+        STEPS,
         work=work,
-        out=work / "out",
-        save_every=STEPS,
-        test_every=STEPS,
         overrides=OVERRIDES,
         algorithm={"name": "planpo", "alpha_first": 0.5, "alpha_last": 0.1},
     )

@@ -10,7 +10,7 @@ import pytest
 
 from helpers.engine import ENVIRONMENT, SERVER, needs_engine
 from helpers.scripted_suites import make_up_all
-from helpers.tiny_model import make_tiny_study
+from helpers.tiny_model import make_tiny_study, tiny_run
 from planner_r1.files import read_lines
 from planner_r1.ood.answers import AnswersSpec, Asked, Server, collect_answers
 from planner_r1.processes import marked
@@ -49,20 +49,8 @@ def study(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(study, tmp_path_factory) -> TrainSpec:
     folder = tmp_path_factory.mktemp("run")
-    spec = TrainSpec(
-        name="tiny/stage1/seed0",
-        model_path=study.model,
-        train_parquet=study.train,
-        validation_parquet=study.validation,
-        store=study.store,
-        phases=[{"weights": "stage1", "steps": 1}],
-        seed=0,
-        work=folder / "work",
-        out=folder / "out",
-        save_every=1,
-        test_every=1,
-        environment=ENVIRONMENT,
-        overrides=LENGTHS | TRAINING | SGLANG,
+    spec = tiny_run(
+        study, folder, "tiny/stage1/seed0", 1, environment=ENVIRONMENT, overrides=LENGTHS | TRAINING | SGLANG
     )
     train(spec)
     return spec

@@ -9,7 +9,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, Qwen3Config, Qwen3ForCausalLM
 
-from helpers.tiny_model import make_tiny_study
+from helpers.tiny_model import make_tiny_study, tiny_run
 from planner_r1.files import read_lines
 from planner_r1.training.launch import TrainSpec, train
 
@@ -50,20 +50,8 @@ def run(tmp_path_factory) -> TrainSpec:
     ends = {"eos_token_id": tokenizer.eos_token_id, "pad_token_id": tokenizer.pad_token_id}
     config = Qwen3Config(vocab_size=len(tokenizer), max_position_embeddings=4096, **shape, **heads, **ends)
     Qwen3ForCausalLM(config).to(torch.bfloat16).save_pretrained(study.model)
-    spec = TrainSpec(
-        name="small/stage1/seed0",
-        model_path=study.model,
-        train_parquet=study.train,
-        validation_parquet=study.validation,
-        store=study.store,
-        phases=[{"weights": "stage1", "steps": STEPS}],
-        seed=0,
-        work=folder / "work",
-        out=folder / "out",
-        save_every=1,
-        test_every=1,
-        backend="gpu",
-        overrides=OVERRIDES,
+    spec = tiny_run(
+        study, folder, "small/stage1/seed0", STEPS, save_every=1, test_every=1, backend="gpu", overrides=OVERRIDES
     )
     train(spec)
     return spec

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from helpers import eager_episodes
-from helpers.tiny_model import make_tiny_study
+from helpers.tiny_model import make_tiny_study, tiny_run
 from planner_r1.files import read_lines
 from planner_r1.sandbox.noise import NO_ANSWER
 from planner_r1.training import process
-from planner_r1.training.launch import TrainSpec, train
+from planner_r1.training.launch import train
 
 pytestmark = pytest.mark.slow
 
@@ -40,21 +40,7 @@ def run(tmp_path_factory):
         helpers = str(Path(eager_episodes.__file__).parents[1])
         return made | {"VERL_USE_EXTERNAL_MODULES": modules, "PYTHONPATH": helpers, eager_episodes.EAGER: "1"}
 
-    spec = TrainSpec(
-        name="tiny/flaky/seed0",
-        model_path=study.model,
-        train_parquet=study.train,
-        validation_parquet=study.validation,
-        store=study.store,
-        phases=[{"weights": "stage1", "steps": 1}],
-        seed=0,
-        work=work,
-        out=work / "out",
-        save_every=1,
-        test_every=1,
-        overrides=OVERRIDES,
-        noise=NOISE,
-    )
+    spec = tiny_run(study, work, "tiny/flaky/seed0", 1, work=work, overrides=OVERRIDES, noise=NOISE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(process, "_variables", with_calls)
         train(spec)

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from helpers.tiny_model import make_tiny_study
+from helpers.tiny_model import make_tiny_study, tiny_run
 from planner_r1.agent.episodes import END_REASONS, SUB_REWARDS
 from planner_r1.files import read_lines
 from planner_r1.processes import marked
 from planner_r1.training.evaluate import EvaluateSpec, evaluate_checkpoint
-from planner_r1.training.launch import TrainSpec, train
+from planner_r1.training.launch import train
 from planner_r1.training.memory_probe import out_of_memory
 
 DEADLINE = 900  # seconds; for a process that hangs, not for one that is slow
@@ -47,16 +47,12 @@ def study(tmp_path_factory):
 def spec(study, tmp_path_factory):
     def make(name):
         folder = tmp_path_factory.mktemp(name)
-        return TrainSpec(
-            name="tiny/curriculum/seed0",
-            model_path=study.model,
-            train_parquet=study.train,
-            validation_parquet=study.validation,
-            store=study.store,
+        return tiny_run(
+            study,
+            folder,
+            "tiny/curriculum/seed0",
+            STEPS,
             phases=[{"weights": "stage1", "steps": 3}, {"weights": "stage3", "steps": 2}],
-            seed=0,
-            work=folder / "work",
-            out=folder / "out",
             save_every=2,
             test_every=4,
             overrides=OVERRIDES,

@@ -67,7 +67,7 @@ class Copy:
 
 def copy_repository(folder: Path) -> Copy:
     shutil.copy(REPOSITORY / "Snakefile", folder)
-    for name in ("workflow", "config", "slurm", "envs"):
+    for name in ("workflow", "config", "slurm", "envs", "profiles"):
         shutil.copytree(REPOSITORY / name, folder / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
     return Copy(folder)
 

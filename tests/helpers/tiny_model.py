@@ -13,6 +13,7 @@ from planner_r1.queries import Query
 from planner_r1.sandbox.builder import build
 from planner_r1.sandbox.store import Store
 from planner_r1.sandbox.synthetic import WorldSpec, write_world
+from planner_r1.training.launch import TrainSpec
 from planner_r1.training.rows import write_parquet
 from planner_r1.training.tokenizer import learn_tokenizer
 
@@ -50,6 +51,24 @@ def make_tiny_study(folder: Path, train: int = 16, validation: int = 4) -> TinyS
         train_queries=train_queries,
         validation_queries=validation_queries,
     )
+
+
+def tiny_run(study: TinyStudy, folder: Path, name: str, steps: int, **changes) -> TrainSpec:
+    """A run of some steps under stage 1 with a checkpoint and a validation at its end; `changes` are its fields."""
+    settings = {
+        "name": name,
+        "model_path": study.model,
+        "train_parquet": study.train,
+        "validation_parquet": study.validation,
+        "store": study.store,
+        "phases": [{"weights": "stage1", "steps": steps}],
+        "seed": 0,
+        "work": folder / "work",
+        "out": folder / "out",
+        "save_every": steps,
+        "test_every": steps,
+    }
+    return TrainSpec(**settings | changes)
 
 
 def save_tiny_model(out: Path, texts: list[str], seed: int = 0) -> None:

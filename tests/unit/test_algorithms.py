@@ -15,6 +15,7 @@ from planner_r1.errors import InputError
 from planner_r1.study import Study
 from planner_r1.training import advantage_rules, advantages, algorithms, launch
 from planner_r1.training import config as c
+from planner_r1.verl_overlays import BACKENDS, leaves, load_overlay
 
 # By verl's names, as the papers give them.
 SETTINGS = {
@@ -57,7 +58,7 @@ README = Path(advantages.__file__).with_name("README.md")
 
 
 def flat(config):
-    return dict(c.leaves(OmegaConf.to_container(config)))
+    return dict(leaves(OmegaConf.to_container(config)))
 
 
 def regime(algorithm=None, **keys):
@@ -72,7 +73,7 @@ def test_every_algorithm_is_tested_here():
     assert set(algorithms.names()) == set(SETTINGS)
 
 
-@pytest.mark.parametrize("backend", c.BACKENDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", sorted(SETTINGS))
 def test_an_algorithm_sets_what_its_paper_gives_and_nothing_else(name, backend):
     plain, chosen = flat(c.compose_config(backend, {}, {})), flat(c.compose_config(backend, {}, {}, name))
@@ -117,13 +118,13 @@ def test_overrides_win_over_the_algorithm():
 # ---- nothing changes without the key --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("backend", c.BACKENDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_without_the_key_the_configuration_is_the_files_laid_over_verls_defaults(backend):
     overrides = {"data.max_response_length": 512, "actor_rollout_ref.rollout.n": 4}
     expected = c.verl_defaults()
     OmegaConf.set_struct(expected, False)
     for name in ("paper", backend):
-        expected = OmegaConf.merge(expected, c.load_overlay(name))
+        expected = OmegaConf.merge(expected, load_overlay(name))
     for key, value in overrides.items():
         OmegaConf.update(expected, key, value)
     OmegaConf.resolve(expected)

@@ -19,6 +19,7 @@ LOG_PROB = f"{ROLLOUT}.log_prob_micro_batch_size_per_gpu"
 def config(**values):
     """What the check reads, the paper's values but for `values` (underscores for the names below)."""
     v = {"queries": 16, "n": 8, "mini": 8, "micro": 1, "log_prob": 1, "ref": 1, "gpus": 16, "sp": 1, "tp": 4}
+    v |= {"engine_dp": 1, "engine_pp": 1, "dynamic_log_prob": values.get("dynamic", False)}
     v |= {"dynamic": False, "tokens": 32_768, "bypass": False, "kl": False, "prompt": 2268, "response": 30_500} | values
     return OmegaConf.create(
         {
@@ -41,9 +42,11 @@ def config(**values):
                 "rollout": {
                     "n": v["n"],
                     "tensor_model_parallel_size": v["tp"],
+                    "data_parallel_size": v["engine_dp"],
+                    "pipeline_model_parallel_size": v["engine_pp"],
                     "log_prob_micro_batch_size_per_gpu": v["log_prob"],
                     "log_prob_max_token_len_per_gpu": v["tokens"],
-                    "log_prob_use_dynamic_bsz": v["dynamic"],
+                    "log_prob_use_dynamic_bsz": v["dynamic_log_prob"],
                 },
                 "ref": {
                     "log_prob_micro_batch_size_per_gpu": v["ref"],
@@ -61,7 +64,7 @@ def verl_takes(v: dict) -> bool:
     from verl.utils import tensordict_utils as tu
     from verl.workers.engine.utils import prepare_micro_batches
 
-    if v["gpus"] % v["sp"] or v["gpus"] % v["tp"] or v["n"] < 2 or v["queries"] % v["mini"]:
+    if v["gpus"] % v["sp"] or v["gpus"] % (v["tp"] * v["engine_dp"]) or v["n"] < 2 or v["queries"] % v["mini"]:
         return False
     ranks = v["gpus"] // v["sp"]
     if v["mini"] * v["n"] % ranks:
@@ -89,7 +92,12 @@ small = st.sampled_from([1, 2, 3, 4, 6, 8, 16])
 @given(
     st.fixed_dictionaries(
         {"queries": small, "n": small, "mini": small, "micro": small, "log_prob": small, "ref": small, "gpus": small}
-        | {"sp": st.sampled_from([1, 1, 2]), "tp": st.sampled_from([1, 2, 4]), "tokens": st.integers(8, 40)}
+        | {
+            "sp": st.sampled_from([1, 1, 2]),
+            "tp": st.sampled_from([1, 2, 4]),
+            "engine_dp": st.sampled_from([1, 1, 2]),
+            "tokens": st.integers(8, 40),
+        }
         | {"prompt": st.integers(1, 16), "response": st.integers(1, 16)}
         | {"dynamic": st.booleans(), "bypass": st.booleans(), "kl": st.booleans()}
     )
@@ -115,6 +123,8 @@ def test_what_verl_would_stop_at_is_refused_and_nothing_else(v):
         ({"queries": 0}, ["data.train_batch_size", 0]),
         ({"n": 1}, [f"{ROLLOUT}.n", "at least 2"]),
         ({"tp": 3}, [f"{ROLLOUT}.tensor_model_parallel_size", 3, "1, 2, 4, 8, 16"]),
+        ({"tp": 4, "engine_dp": 8}, [f"{ROLLOUT}.tensor_model_parallel_size", f"{ROLLOUT}.data_parallel_size", 32]),
+        ({"dynamic": True, "dynamic_log_prob": False}, [f"{ROLLOUT}.log_prob_use_dynamic_bsz", "take True"]),
         # the listing's tokens, were its batches cut by them: too few for the longest episode
         ({"dynamic": True, "tokens": 16_384}, [f"{ACTOR}.ppo_max_token_len_per_gpu", 16_384, 32_768]),
     ],

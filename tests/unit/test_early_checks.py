@@ -11,7 +11,8 @@ from helpers.checkout import REPOSITORY
 from helpers.messages import refused
 from planner_r1.study import Study
 from planner_r1.training import algorithms
-from planner_r1.training.early_checks import BATCH, ROLLOUT, batch_size, check_train_file, check_training
+from planner_r1.training.early_checks import BATCH, batch_size, check_train_file, check_training
+from planner_r1.verl_overlays import ENGINE
 
 PHASES = [{"weights": "stage1", "steps": 1}]
 
@@ -35,7 +36,7 @@ def sizes(train: int) -> dict:
         ({}, {BATCH: 8}, 7, ["queries.sizes.train", 7, "'r'", 8]),
         ({"overrides": {BATCH: 9}}, {BATCH: 4}, 8, ["queries.sizes.train", 8, "'r'", 9]),
         ({"train_queries": 3}, {BATCH: 4}, 8, ["regimes.r.train_queries", 3, 4]),
-        ({}, {BATCH: 4, ROLLOUT: "sglang"}, 8, [ROLLOUT, "make engine"]),
+        ({}, {BATCH: 4, ENGINE: "sglang"}, 8, [ENGINE, "make engine"]),
         ({"algorithm": "grop"}, {BATCH: 4}, 8, ["regimes.r.algorithm", "'grop'", "'grpo'"]),
         ({"algorithm": {"name": "dapo", "alpha_last": 0}}, {BATCH: 4}, 8, ["regimes.r.algorithm.alpha_last"]),
     ],
@@ -78,7 +79,8 @@ def test_a_file_is_counted_where_it_is_there(tmp_path):
 
 
 def test_no_file_but_the_papers_says_how_many_queries_a_step_asks():
-    from planner_r1.training.config import BACKENDS, compose_config
+    from planner_r1.training.config import compose_config
+    from planner_r1.verl_overlays import BACKENDS
 
     for backend in BACKENDS:
         for algorithm in (None, *algorithms.names()):

@@ -11,24 +11,17 @@ import verl
 
 from helpers.checkout import REPOSITORY
 from helpers.engine import FOLDER, PYTHON, needs_engine
+from helpers.qwen3_8b import QWEN3_8B
 from planner_r1.ood.server import KINDS, PORTS
-from planner_r1.training.performance import performance_overrides
+from planner_r1.verl_overlays import performance_overrides
 
 pytestmark = needs_engine
 
 HELPERS = REPOSITORY / "tests" / "helpers"
-QWEN3_8B = {
+MODEL = QWEN3_8B | {
     "architectures": ["Qwen3ForCausalLM"],
     "model_type": "qwen3",
-    "dtype": "bfloat16",
-    "hidden_size": 4096,
-    "intermediate_size": 12288,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
     "max_position_embeddings": 40960,
-    "vocab_size": 151936,
     "bos_token_id": 151643,
     "eos_token_id": 151645,
 }
@@ -46,7 +39,7 @@ def model(tmp_path_factory):
 
     def write(dtype: str) -> Path:
         folder = tmp_path_factory.mktemp(dtype)
-        (folder / "config.json").write_text(json.dumps(QWEN3_8B | {"dtype": dtype}), encoding="utf-8")
+        (folder / "config.json").write_text(json.dumps(MODEL | {"dtype": dtype}), encoding="utf-8")
         return folder
 
     return write
@@ -86,7 +79,7 @@ def test_an_episode_is_sampled_unrestricted_and_ends_at_its_limit(paper):
         **{"temperature": 1.0, "top_p": 1, "top_k": -1, "repetition_penalty": 1.0},
         "max_new_tokens": 30500,
     }
-    assert short["tokens"][-1] == QWEN3_8B["eos_token_id"] and short["reason"] == "stop"
+    assert short["tokens"][-1] == MODEL["eos_token_id"] and short["reason"] == "stop"
     assert longest["sampling"]["max_new_tokens"] == 0  # 2,268 + 30,500 tokens are there already
 
 

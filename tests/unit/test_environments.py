@@ -87,10 +87,11 @@ def test_over_nodes_srun_starts_the_environment_and_ray_starts_its_python(stub, 
     from planner_r1.training.process import _command
 
     config = {"trainer": {"nnodes": 2, "n_gpus_per_node": 8}, "ray_kwargs": {"ray_init": {"num_cpus": None}}}
-    save_config(OmegaConf.create(config), tmp_path / "config.json")
     monkeypatch.setenv("SLURM_JOB_ID", "1")
     image = environment(f"container:{tmp_path}/gpu.sif")
-    command = _command("planner_r1.training.run_verl", tmp_path / "config.json", tmp_path, image)
+    command = _command(
+        "planner_r1.training.run_verl", tmp_path / "config.json", OmegaConf.create(config), tmp_path, image
+    )
     srun, image = command.index("srun"), command.index(f"{tmp_path}/gpu.sif")
     cluster, verl = (command.index(f"planner_r1.training.{name}") for name in ("ray_cluster", "run_verl"))
     assert srun < command.index("apptainer") < image < cluster < command.index("--") < verl

@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 from verl.workers import engine_workers
 engine_workers.initialize_global_process_group_ray(timeout_second=None, backend="cpu:gloo")
+from verl.utils.checkpoint.fsdp_checkpoint_manager import FSDPCheckpointManager
+print("exports", FSDPCheckpointManager.save_checkpoint.at_export_steps)
 group = dist.distributed_c10d._get_default_group()
 print("limit", group._get_backend(torch.device("cpu")).options._timeout.total_seconds())
 """
@@ -29,6 +31,7 @@ def test_ranks_wait_for_one_that_writes_for_hours(tmp_path):
     done = subprocess.run([sys.executable, "-c", RANK], env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert f"limit {float(SECONDS_TO_WAIT)}" in done.stdout
+    assert "exports True" in done.stdout  # its checkpoints hold weights for others where they are exported
     # 131 GB, the 32B in fp32, over the slowest disk that anybody would train on
     assert SECONDS_TO_WAIT > 131e9 / 10e6
 

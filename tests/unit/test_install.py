@@ -22,7 +22,7 @@ def module(monkeypatch):
 def test_uv_is_given_pips_places_and_certificate(module, monkeypatch, tmp_path):
     config = tmp_path / "pip.conf"
     config.write_text(
-        "[global]\nindex-url = https://mirror.example/simple\nextra-index-url =\n  https://a.example\n  https://b.example\n"
+        "[global]\nindex-url = https://mirror.example/index\nextra-index-url =\n  https://a.example\n  https://b.example\n"
         "timeout = 7\n[install]\ntrusted-host = mirror.example\ntimeout = 8\n",
         encoding="utf-8",
     )
@@ -32,7 +32,7 @@ def test_uv_is_given_pips_places_and_certificate(module, monkeypatch, tmp_path):
         monkeypatch.delenv(name, raising=False)
     pip = module("pip_settings")
     variables = pip.uv_variables(pip.pip_settings())
-    assert variables["UV_DEFAULT_INDEX"] == "https://mirror.example/simple"
+    assert variables["UV_DEFAULT_INDEX"] == "https://mirror.example/index"
     assert variables["UV_INDEX"] == "https://a.example https://b.example"
     assert variables["UV_FIND_LINKS"] == "/wheels,/more"
     assert variables["UV_INSECURE_HOST"] == "mirror.example"

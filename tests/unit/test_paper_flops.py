@@ -5,25 +5,16 @@ import torch
 from transformers import Qwen3Config, Qwen3ForCausalLM
 from verl.utils.flops_counter import FlopsCounter
 
+from helpers.qwen3_8b import QWEN3_8B
 from planner_r1.paper.flops import Shape, known_shape, run_flops, training_flops, update_flops
 
-EIGHT_B = {
-    "hidden_size": 4096,
-    "intermediate_size": 12288,
-    "num_hidden_layers": 36,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-    "head_dim": 128,
-    "vocab_size": 151936,
-    "tie_word_embeddings": False,
-}
-THIRTY_TWO_B = EIGHT_B | {
+THIRTY_TWO_B = QWEN3_8B | {
     "hidden_size": 5120,
     "intermediate_size": 25600,
     "num_hidden_layers": 64,
     "num_attention_heads": 64,
 }
-TINY = EIGHT_B | {
+TINY = QWEN3_8B | {
     "hidden_size": 64,
     "intermediate_size": 192,
     "num_hidden_layers": 3,
@@ -35,7 +26,7 @@ TINY = EIGHT_B | {
 }
 
 
-@pytest.mark.parametrize("config", [EIGHT_B, THIRTY_TWO_B, TINY])
+@pytest.mark.parametrize("config", [QWEN3_8B, THIRTY_TWO_B, TINY])
 @pytest.mark.parametrize("lengths", [[1], [10, 700, 32_768], [13_000] * 128])
 def test_agrees_with_verls_counter(config, lengths, monkeypatch):
     monkeypatch.setattr("verl.utils.flops_counter.get_device_flops", lambda: 989.0)  # this machine has no GPU to ask
@@ -43,7 +34,7 @@ def test_agrees_with_verls_counter(config, lengths, monkeypatch):
     assert training_flops(Shape.from_config(config), lengths) == pytest.approx(tera_per_second * 1e12, rel=1e-12)
 
 
-@pytest.mark.parametrize(("config", "billions"), [(EIGHT_B, 8.2), (THIRTY_TWO_B, 32.8), (TINY, 0.0)])
+@pytest.mark.parametrize(("config", "billions"), [(QWEN3_8B, 8.2), (THIRTY_TWO_B, 32.8), (TINY, 0.0)])
 def test_parameters_are_those_of_the_model(config, billions):
     with torch.device("meta"):
         model = Qwen3ForCausalLM(Qwen3Config(**config))
@@ -53,7 +44,7 @@ def test_parameters_are_those_of_the_model(config, billions):
 
 
 def test_the_papers_models_are_known():
-    assert known_shape("qwen3-8b") == Shape.from_config(EIGHT_B)
+    assert known_shape("qwen3-8b") == Shape.from_config(QWEN3_8B)
     assert known_shape("qwen3-32b") == Shape.from_config(THIRTY_TWO_B)
     assert known_shape("tiny") is None
 
@@ -69,6 +60,6 @@ def test_the_papers_equation():
 
 def test_mfu_gives_back_the_models_flops():
     """verl divides by time, peak and GPUs what the paper multiplies by them."""
-    shape, lengths, seconds, gpus, peak = Shape.from_config(EIGHT_B), [900, 13_000], 7.0, 16, 9.89e14
+    shape, lengths, seconds, gpus, peak = Shape.from_config(QWEN3_8B), [900, 13_000], 7.0, 16, 9.89e14
     flops = training_flops(shape, lengths)
     assert update_flops(flops / seconds / peak / gpus, seconds, peak, gpus) == pytest.approx(flops)

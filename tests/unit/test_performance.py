@@ -7,7 +7,7 @@ from helpers.messages import refused
 from planner_r1.paper.comparison import LEARNING
 from planner_r1.study import Study
 from planner_r1.training.config import check_study, compose_config
-from planner_r1.training.performance import performance_overrides
+from planner_r1.verl_overlays import performance_overrides
 
 FAST = performance_overrides("fast")
 PAPER = "config/paper.yaml"

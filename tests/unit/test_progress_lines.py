@@ -71,6 +71,17 @@ def test_jobs_side_by_side_halve_it(clock):
     assert progress.seconds_left() == pytest.approx(300)
 
 
+def test_a_job_that_failed_waits_again(clock):
+    progress = Progress(clock)
+    progress.planned({"train_run": 2})
+    run(progress, clock, 1, "train_run", 300)
+    progress.job(2, "train_run", {})
+    clock.now += 200
+    progress.failed(2)
+    assert progress.seconds_left() == pytest.approx(300)
+    assert "2 of 2" in run(progress, clock, 2, "train_run", 400)
+
+
 def test_the_last_job_leaves_nothing(clock):
     progress = Progress(clock)
     progress.planned({"world": 1})

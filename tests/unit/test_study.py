@@ -326,8 +326,8 @@ def test_every_key_has_a_description_and_a_default_and_no_object_takes_unknown_k
 
 def test_keys_of_the_schema_are_those_of_the_library():
     from planner_r1.reward import STAGES
-    from planner_r1.training.config import BACKENDS
     from planner_r1.training.warm_start import WarmStartSpec
+    from planner_r1.verl_overlays import BACKENDS
 
     schema = load_schema()["properties"]
 

@@ -8,6 +8,7 @@ from helpers.made_up_study import study
 from helpers.messages import refused
 from planner_r1.training import config as c
 from planner_r1.training.sglang_arguments import known
+from planner_r1.verl_overlays import BACKENDS, leaves, load_overlay
 
 
 @pytest.fixture(scope="module")
@@ -58,13 +59,13 @@ def test_the_listing_is_the_one_that_came_with_the_paper(shared_data):
 @pytest.mark.parametrize("name", ["paper", "cpu", "gpu"])
 @pytest.mark.parametrize("key", sorted(c.IGNORED))
 def test_no_file_sets_a_key_that_verl_ignores(name, key):
-    overlay = c.load_overlay(name)
-    assert not [k for k, _ in c.leaves(overlay) if k == key or k.startswith(f"{key}.")]
+    overlay = load_overlay(name)
+    assert not [k for k, _ in leaves(overlay) if k == key or k.startswith(f"{key}.")]
 
 
 @pytest.mark.parametrize("name", ["cpu", "gpu"])
 def test_a_machines_file_holds_only_what_differs(paper, name):
-    for key, value in c.leaves(c.load_overlay(name)):
+    for key, value in leaves(load_overlay(name)):
         assert value_at(paper, key) != value, f"{key} is the same without it"
 
 
@@ -148,7 +149,7 @@ def test_verl_itself_accepts_the_papers_settings(nodes):
     assert actor.optim.clip_grad == 1.0
 
 
-@pytest.mark.parametrize("backend", c.BACKENDS)
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_a_run_on_one_machine_never_joins_the_ray_cluster_of_another(backend):
     assert c.compose_config(backend, {"trainer.nnodes": 1}, {}).ray_kwargs.ray_init.address == "local"
 

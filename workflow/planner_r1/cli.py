@@ -241,7 +241,7 @@ def draw(
     planner-r1 draw --study config/paper.yaml
     planner-r1 draw table1 figure3_left --study config/laptop.yaml --out /tmp/look
 
-    What is missing is said on each. They go into a folder of their own, so that those of a finished study, which
+    Each says what is missing. They go into a folder of their own, so that those of a finished study, which
     `snakemake NAME` makes, stay as they are. A wrong name tells which there are.
     """
     from planner_r1.paper.artefacts import artefacts_of, with_tables
@@ -252,7 +252,7 @@ def draw(
     if not known:
         raise InputError(f"{asked.name} has no tables or figures: it trains and evaluates nothing")
     if unknown := [name for name in names or () if name not in known]:
-        raise InputError(f"'{unknown[0]}' is no table or figure of {asked.name}; there are {', '.join(known)}")
+        raise InputError(f"'{unknown[0]}' is not a table or figure of {asked.name}; there are {', '.join(known)}")
     results = results or Path("results") / asked.name
     if not results.is_dir():
         raise InputError(f"{results}: no such folder with results of {asked.name}; run it, or name it by --results")

@@ -1,4 +1,4 @@
-"""What is said to the person who waits."""
+"""What the person who waits gets to read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def say(line: str) -> None:
-    """Print a line at once, also where the output is no terminal."""
+    """Print a line at once, also where the output is not a terminal."""
     print(line, flush=True)
 
 

@@ -58,7 +58,7 @@ def environment(text: str) -> Environment:
     if kind == "module":
         names = value.split()
         if wrong := [name for name in names if not MODULE.fullmatch(name)]:
-            raise InputError(f"environment: '{wrong[0]}' is no name of a module")
+            raise InputError(f"environment: '{wrong[0]}' is not the name of a module")
         load = f'module load {" ".join(names)} && exec "$0" "$@"'
         return Environment(("bash", "-lc", load), "python", variables)
     # as activating it does: compilers of kernels are looked up on the path

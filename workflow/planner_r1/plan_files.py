@@ -54,7 +54,7 @@ def read_lines(path: str | Path, queries: Sequence[Query], store: Store) -> list
     """Read JSON lines with `idx` (from 1) and `plan` (official format, or null) or `answer` (an agent's last words).
 
     A line that has both is an agent's: its `plan`, if any, is in the agent's own format. Whatever a plan or an answer
-    holds is no fault of the file.
+    holds is not a fault of the file.
 
     Raises:
         InputError: naming the line and what it lacks.

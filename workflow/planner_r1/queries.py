@@ -165,4 +165,4 @@ def _literal(where: str, key: str, value):
     try:
         return ast.literal_eval(value)
     except (ValueError, SyntaxError, RecursionError, MemoryError):
-        raise InputError(f"{where}: key '{key}' is no list or object: {value[:80]!r}") from None
+        raise InputError(f"{where}: key '{key}' is not a list or object: {value[:80]!r}") from None

@@ -69,7 +69,7 @@ def score_validations(path: str | Path, queries: Sequence[Query], store: Store) 
         [turn, name, whether an error of the model's own was replied] for each tool call that was replied to.
 
     Raises:
-        InputError: naming the line that is no episode of these queries.
+        InputError: naming the line that is not an episode of these queries.
     """
     asked = {query.idx: query for query in queries}
     for number, episode in _numbered_episodes(path):
@@ -94,7 +94,7 @@ def load_episodes(path: str | Path) -> list[dict]:
     """Read trajectories.jsonl.
 
     Raises:
-        InputError: naming the line that is no episode.
+        InputError: naming the line that is not an episode.
     """
     return [episode for _, episode in _numbered_episodes(path)]
 

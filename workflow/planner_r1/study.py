@@ -21,7 +21,7 @@ from jsonschema import Draft202012Validator
 
 from planner_r1.environments import environment
 from planner_r1.errors import InputError
-from planner_r1.training.performance import FAST, performance_overrides
+from planner_r1.verl_overlays import FAST, performance_overrides
 
 SCHEMA_FILE = Path(__file__).resolve().parent / "schemas" / "config.schema.json"
 SPLITS = ("train", "validation", "test")
@@ -141,7 +141,7 @@ class Study:
         """Read and check a study's file, or its keys written as JSON.
 
         Raises:
-            InputError: there is no such file, it cannot be read, or it is no study.
+            InputError: there is no such file, it cannot be read, or it is not a study.
         """
         written = study.lstrip().startswith("{")
         where = "the study" if written else study
@@ -689,7 +689,7 @@ def _plain(value):
 
 
 def _not_finite(value, path: tuple = ()) -> Iterator[tuple[tuple, float]]:
-    """Path and value of each float that is no number: YAML reads `.nan` and `.inf`, and no bound refuses the first."""
+    """Path and value of each float that is not a number: YAML reads `.nan` and `.inf`; no bound refuses the first."""
     if isinstance(value, dict):
         for key, v in value.items():
             yield from _not_finite(v, (*path, key))

@@ -6,7 +6,14 @@ except InputError as error:
     sys.exit(str(error))
 
 STORE = "<results>/sandbox/store/store.json"
-SETTINGS = ["config/verl/paper.yaml", f"config/verl/{study.backend}.yaml"]
+# In the order in which they are laid over verl's defaults.
+SETTINGS = list(
+    dict.fromkeys(
+        f"config/verl/{name}.yaml"
+        for regime in ("base", *study.regimes)
+        for name in overlay_names(study.backend, study.regime_overrides(regime))
+    )
+)
 SCORES = expand("<results>/{file}", file=files_of(study, "rates"))
 
 
@@ -49,7 +56,7 @@ def database_files(wildcards):
 
 def avoided_files():
     """The files whose questions no drawn query may ask. Unlike the user's other files these are looked at while the
-    study is planned: one that is not there would be avoided in vain, and no rule would ever say so.
+    study is planned: one that is not there would silently avoid nothing.
     """
     for i, file in enumerate(study.avoided_queries):
         if os.path.exists(file) or not fetched(file):

@@ -18,7 +18,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 from planner_r1.console import duration
 
-# What takes minutes. Until a run has shown how long these take here, nothing is said about the time that is left.
+# What takes minutes. Until a run has shown how long these take here, no line tells the time that is left.
 LONG = {
     "base_model",
     "fine_tune",
@@ -38,7 +38,7 @@ DULL = (
     "Complete log",
     "Using profile",
 )
-EVENTS_LEFT_OUT = {LogEvent.WORKFLOW_STARTED, LogEvent.RUN_INFO, LogEvent.RESOURCES_INFO, LogEvent.PROGRESS}
+EVENTS_LEFT_OUT = {LogEvent.WORKFLOW_STARTED, LogEvent.RESOURCES_INFO, LogEvent.JOB_STARTED, LogEvent.PROGRESS}
 
 
 class Progress:
@@ -80,6 +80,10 @@ class Progress:
         about = f", about {duration(left)} left" if left and self.done < self.total else ""
         return f"{name} in {duration(seconds)} ({self.done} of {self.total} jobs{about})"
 
+    def failed(self, number: int) -> None:
+        """Count a job as one that waits again; Snakemake may try it another time."""
+        self._started.pop(number, None)
+
     def seconds_left(self) -> float | None:
         """The time until the last job ends, as this run has gone so far; None before each long rule has ended once."""
         waiting = {rule: count for rule, count in self._left.items() if count > 0}
@@ -97,6 +101,12 @@ class Progress:
 
 class LogHandler(LogHandlerBase):
     """Writes to the terminal in place of Snakemake's own handler."""
+
+    writes_to_stream = True
+    writes_to_file = False
+    has_filter = True
+    has_formatter = True
+    needs_rulegraph = False
 
     def __post_init__(self) -> None:
         settings = self.common_settings
@@ -122,21 +132,16 @@ class LogHandler(LogHandlerBase):
         elif event == LogEvent.RUN_INFO:
             self._progress.planned(record.stats)
             self._line("planned ", f"{self._progress.total} jobs")
-        elif event not in EVENTS_LEFT_OUT and not self._is_dull(record, event):
+        elif event == LogEvent.JOB_ERROR:
+            self._progress.failed(record.jobid)
+            self._own.handle(record)
+        elif event not in EVENTS_LEFT_OUT and not self._is_dull(record):
             self._own.handle(record)
 
-    def _is_dull(self, record: logging.LogRecord, event: LogEvent | None) -> bool:
-        is_empty = not record.msg and event in (None, LogEvent.JOB_STARTED)
-        return record.levelno <= logging.INFO and (
-            is_empty or event == LogEvent.JOB_STARTED or str(record.msg).strip().startswith(DULL)
-        )
+    @staticmethod
+    def _is_dull(record: logging.LogRecord) -> bool:
+        return record.levelno <= logging.INFO and str(record.msg).strip().startswith(DULL)
 
     def _line(self, what: str, told: str | None) -> None:
         if told:
             print(f"{time.strftime('%H:%M:%S')}  {what}  {told}", file=self._stream, flush=True)
-
-    writes_to_stream = True
-    writes_to_file = False
-    has_filter = True
-    has_formatter = True
-    needs_rulegraph = False

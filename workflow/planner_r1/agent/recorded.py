@@ -40,7 +40,7 @@ def read_recorded(path: str | Path) -> Iterator[RecordedEpisode]:
     """The episodes of a file, in order.
 
     Raises:
-        InputError: the file cannot be read or is empty, or a line is no scored episode; it names the file and the line.
+        InputError: the file cannot be read or is empty, or a line is not a scored episode; it names both.
     """
     nothing = True
     for where, episode in read_records(path):

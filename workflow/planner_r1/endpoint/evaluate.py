@@ -145,8 +145,8 @@ class _Evaluation:
             first = f" (first: query {self._faults[0]['idx']}, {self._faults[0]['fault']})" if self._faults else ""
             raise InputError(
                 f"{self._spec.endpoint.name}: the service did not answer{first}, so {len(missing)} of {len(queries)} "
-                f"episodes are missing. What was asked in vain is listed in {self._work / FAULTS}; run again to ask "
-                "for what is missing, and for nothing else"
+                f"episodes are missing. Requests without an answer are listed in {self._work / FAULTS}; run again to "
+                "ask for what is missing, and for nothing else"
             )
         settings = {key: value for key, value in asdict(self._spec.endpoint).items() if value is not None}
         costs = {"model": self._spec.model, "split": self._spec.split, "endpoint": settings} | self._ledger.totals()

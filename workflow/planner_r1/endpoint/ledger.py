@@ -26,7 +26,7 @@ class Usage:
 
     @classmethod
     def read(cls, usage: Any) -> Usage:
-        """From the `usage` of an answer; whatever is no count is None."""
+        """From the `usage` of an answer; whatever is not a count is None."""
         usage = usage if isinstance(usage, dict) else {}
         return cls(
             prompt=_count(usage.get("prompt_tokens")),

@@ -20,7 +20,7 @@ def evaluate(plan, query: Query, store: Store, profile: str = "official") -> Ver
 
     Args:
         plan: a list of days, or None for a plan that was not delivered. Whatever else it may be, nothing is raised: a
-            plan that cannot be judged (where the official code raises, or a value is no text) fails with a reason.
+            plan that cannot be judged (where the official code raises, or a value is not text) fails with a reason.
         query: the query that the plan answers, with its constraints known.
         profile: "official" judges as TravelPlanner's own evaluator does, "strict" with its holes closed (profiles.py).
 

@@ -66,7 +66,7 @@ def other_leg(case: Case, day: Day) -> str | None:
     if not day.travels:
         # Day 1 must have transportation by the official rules; that it travels is another hole.
         return f"travels on a day in one city: {quote(value)}" if day.number > 1 else None
-    # The leg is said in any case of letters, though the official code reads only the small ones.
+    # The leg may be written in any case of letters, though the official code reads only the small ones.
     said = from_to(value.lower())
     if said and (cut(said[0]), cut(said[1])) != tuple(city.lower() for city in day.cities):
         return f"the leg is not the day's: {quote(value)}"

@@ -1,7 +1,7 @@
 """Putting the suites to one checkpoint: its server starts once, and every suite's raw answers are written.
 
 Every reply is on the disk before it is used (endpoint/journal.py): a run that was killed goes on where it was. What a
-service did not answer is no answer: it is listed apart, the run fails, and the next one asks for it and nothing else.
+service did not answer does not count: it is listed apart, the run fails, and the next one asks for it and nothing else.
 """
 
 from __future__ import annotations
@@ -244,6 +244,6 @@ def _check_whole(spec: AnswersSpec, endpoint: Endpoint, runs: Sequence[_Run]) ->
         total, first = sum(len(run.jobs) for run in runs), faults[0]
         raise InputError(
             f"{endpoint.name}: no answer (first: {first['suite']}, {first['item']}: {first['fault']}), so {missing} of "
-            f"{total} answers are missing. None of them counts as wrong; what was asked in vain is listed in "
+            f"{total} answers are missing. None of them counts as wrong; requests without an answer are listed in "
             f"{spec.work / FAULTS}. Run again to ask for what is missing, and for nothing else"
         )

@@ -64,7 +64,7 @@ def sampling_fields(backend: str, sampling: Mapping[str, Any]) -> dict[str, Any]
     """Fields of a request, beyond the standard's, for a server of this kind to sample as asked.
 
     Args:
-        sampling: temperature and top_k; 0 is greedy, and None or a top_k of -1 is no limit.
+        sampling: temperature and top_k; 0 is greedy, and None or a top_k of -1 means no limit.
     """
     top_k = sampling.get("top_k")
     limit = top_k if top_k and top_k > 0 else None

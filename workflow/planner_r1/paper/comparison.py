@@ -37,7 +37,7 @@ from planner_r1.study import BASE_REGIME, OFFICIAL, UNDER, Study
 REPRODUCED, NOT_REPRODUCED, UNDECIDED = "reproduced", "not reproduced", "undecided"
 NOT_COMPARABLE, NOT_RUN = "not comparable", "not run"
 TABLE1, TABLE2, HEADLINE = "table 1", "table 2", "headline"
-# Points that a difference may lie within, by part; of a headline figure that is no percentage, a share of it.
+# Points that a difference may lie within, by part; of a headline figure other than a percentage, a share of it.
 MARGINS = {TABLE1: 10.0, TABLE2: 5.0}
 SHARE = 0.2
 SPARE = 0.1  # of the margin: an interval that lies within it counts as no difference, though it may exclude 0

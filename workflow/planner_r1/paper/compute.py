@@ -294,7 +294,7 @@ def collapsed(episodes: Sequence[Validation]) -> bool | None:
     None where it was not validated after training (step 0 is before). The paper does not define its "collapsed" runs.
     It is the final pass that tells them: of the 8B under stage 2 three of five did, though plans are delivered (99.9 ±
     0.2 in its Table 1), and its 13.3 ± 23.2 is what five runs give of which three are at 0 and two at 33 (13.3 ± 22.6);
-    under stage 3 all five did, at 0.0. A run of 500 steps has three validations there: one bad one is no collapse.
+    under stage 3 all five did, at 0.0. A run of 500 steps has three validations there: one bad one is not a collapse.
     """
     means = {step: value for step, value in mean_by_step(episodes, lambda parts: 100 * parts["pass"]).items() if step}
     last = [value for step, value in means.items() if step >= (1 - END) * max(means)]

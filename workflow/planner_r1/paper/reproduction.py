@@ -43,7 +43,7 @@ Then the 95% interval of the difference (ours less the paper's) decides, with a 
 Table 1 and for headline percentages, {MARGINS[TABLE2]:g} in Table 2, {SHARE:.0%} of other headline figures.
 *Reproduced*: it includes 0 and lies within the margin; or it lies within {SPARE:.0%} of the margin, which counts as no
 difference even where it excludes 0. *Not reproduced*: it excludes 0 and reaches beyond {SPARE:.0%} of the margin.
-*Undecided*: it includes 0 but reaches beyond the margin, so that "no difference" is no finding. *Not comparable*: we
+*Undecided*: it includes 0 but reaches beyond the margin, so that "no difference" is not a finding. *Not comparable*: we
 have such a number, but something named above is not the paper's. *Not run*: we have none.
 
 The interval is Welch's from means over seeds (five runs in the paper; one of ours counts as a sixth). Where the paper

@@ -70,7 +70,7 @@ def build(source: str | Path, out: str | Path, official: bool = False) -> BuildR
         official: the source is the official database; its row counts must be those published (flights: within 1%).
 
     Raises:
-        InputError: naming the file, the row or column, and how to mend it; or `out` is a folder that is no store.
+        InputError: naming the file, the row or column, and how to mend it; or `out` is a folder that is not a store.
     """
     source, out = Path(source), Path(out)
     refuse_foreign_folder(out)

@@ -34,7 +34,7 @@ def calculate(expression: str) -> int | float:
     """The value of an arithmetic expression, by Python's rules.
 
     Raises:
-        CalculatorError: the expression is no arithmetic, breaks a bound, or has no finite real value.
+        CalculatorError: the expression is not arithmetic, breaks a bound, or has no finite real value.
     """
     if len(expression) > LONGEST:
         raise CalculatorError(f"The expression is longer than {LONGEST} characters; compute it in parts.")

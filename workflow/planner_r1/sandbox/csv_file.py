@@ -135,7 +135,7 @@ def read_header(path: Path) -> list[str]:
             for row in csv_rows(f):
                 return row
         except csv.Error as e:
-            raise InputError(f"{path}: the header is no sound CSV row ({e}); {AGAIN}") from None
+            raise InputError(f"{path}: the header is not a valid CSV row ({e}); {AGAIN}") from None
     raise InputError(f"{path}: holds no header; {AGAIN}")
 
 
@@ -176,7 +176,7 @@ def single(column: pa.ChunkedArray) -> pa.Array:
 
 
 def broken_row(path: Path) -> str | None:
-    """The first row that is no sound CSV, in words, or None. Slow: for files that are already under suspicion."""
+    """The first row that is not valid CSV, in words, or None. Slow: for files that are already under suspicion."""
     number, width = -1, 0  # the header is row 0
     with open(path, encoding="utf-8", newline="") as f:
         try:
@@ -231,5 +231,5 @@ def is_number(text: str) -> bool:
 
 
 def quoted(names: list[str]) -> str:
-    """Names for a message: a file that is no table at all may have long ones, and many."""
+    """Names for a message: a file that is not a table at all may have long ones, and many."""
     return ", ".join(f"'{name[:SHOWN]}'" for name in names[:MOST_NAMES]) + (", ..." if names[MOST_NAMES:] else "")

@@ -124,7 +124,7 @@ class Store:
         """Open the store in folder `path`.
 
         Raises:
-            InputError: the folder is no store, of another format, or incomplete.
+            InputError: the folder is not a store, of another format, or incomplete.
         """
         folder = Path(path)
         return cls(folder, read_description(folder))

@@ -133,7 +133,7 @@ class Toolbox:
         return found(*self._look_up(name, values))
 
     def _look_up(self, name: str, values: dict[str, str]) -> tuple[list, str]:
-        """The rows of a reply, and what is said where there are none."""
+        """The rows of a reply, and the text where there are none."""
         return getattr(self, f"_{name}")(**values)
 
     def _search_flights(self, origin: str, destination: str, date: str) -> tuple[list[dict], str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import lcm
+from math import lcm, prod
 from typing import Any
 
 from omegaconf import DictConfig
@@ -22,7 +22,8 @@ QUERIES, GROUP, MINI = "data.train_batch_size", f"{ROLLOUT}.n", f"{ACTOR}.ppo_mi
 NODES, GPUS, SEQUENCE_PARALLEL = "trainer.nnodes", "trainer.n_gpus_per_node", f"{ACTOR}.ulysses_sequence_parallel_size"
 BYPASS = "algorithm.rollout_correction.bypass_mode"
 # These divide the processors, or are divided by them.
-COUNTS = (QUERIES, GROUP, MINI, NODES, GPUS, SEQUENCE_PARALLEL, f"{ROLLOUT}.tensor_model_parallel_size")
+ENGINE = tuple(f"{ROLLOUT}.{way}_parallel_size" for way in ("tensor_model", "data", "pipeline_model"))
+COUNTS = (QUERIES, GROUP, MINI, NODES, GPUS, SEQUENCE_PARALLEL, *ENGINE)
 
 
 @dataclass(frozen=True)
@@ -61,11 +62,15 @@ def check_batches(config: DictConfig) -> None:
 
 
 def _check_ranks(config: DictConfig) -> None:
+    """Some ranks hold a sequence, and some a copy of the engine's model: a whole number of such sets must fit."""
     ranks = _ranks(config)
-    for key in (f"{ROLLOUT}.tensor_model_parallel_size", SEQUENCE_PARALLEL):
-        if ranks % _int(config, key):
+    for keys in ((SEQUENCE_PARALLEL,), ENGINE):
+        held_by = prod(_int(config, key) for key in keys)
+        if ranks % held_by:
+            several = [key for key in keys if _int(config, key) > 1]
             raise InputError(
-                f"{key} ({_at(config, key)}): {_machine(config)} cannot be split so; take one of {_divisors(ranks)}"
+                f"{' times '.join(several)} ({held_by}): {_machine(config)} cannot be split so; take one of "
+                f"{_divisors(ranks)}"
             )
 
 

@@ -90,9 +90,11 @@ def has_weights(checkpoint: Path, model: str = "actor/huggingface") -> bool:
 
 
 def missing_shards(checkpoint: Path, ranks: int) -> list[str]:
-    """The files of a checkpoint, of what each rank writes, that are not to be seen from this machine."""
+    """The files that each rank writes into a checkpoint and that a listing of its folder does not show on this machine:
+    what is marked as whole is what is listed."""
+    listed = set(os.listdir(checkpoint / "actor"))
     names = (f"{part}_world_size_{ranks}_rank_{rank}.pt" for rank in range(ranks) for part in PARTS)
-    return [name for name in names if not (checkpoint / "actor" / name).is_file()]
+    return [name for name in names if name not in listed]
 
 
 def copy_model(source: Path, out: Path) -> None:

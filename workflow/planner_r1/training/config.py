@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from functools import lru_cache
 from importlib.util import find_spec
@@ -26,9 +26,9 @@ from planner_r1.study import BASE_REGIME, Study
 from planner_r1.training import algorithms, sglang_arguments
 from planner_r1.training.batches import check_batches
 from planner_r1.training.early_checks import check_train_file, check_training
+from planner_r1.verl_overlays import leaves, load_overlay, overlay_names
 
 REFERENCE = Path(__file__).resolve().parents[1] / "paper" / "reference" / "training.yaml"
-BACKENDS = ("cpu", "gpu")
 
 SGLANG_ARGUMENTS = "actor_rollout_ref.rollout.engine_kwargs.sglang"
 # Sections that verl's defaults leave empty and passes on as they are: any key may be added below them.
@@ -111,11 +111,8 @@ def compose_config(
             such algorithm.
     """
     config = verl_defaults()
-    layers = [("paper.yaml", load_overlay("paper"))]
-    if backend is not None:
-        layers.append((f"{backend}.yaml", load_overlay(backend)))
-        if backend == "cpu" and overrides.get("actor_rollout_ref.rollout.name") == "sglang":
-            layers.append(("cpu_sglang.yaml", load_overlay("cpu_sglang")))
+    names = ("paper",) if backend is None else overlay_names(backend, overrides)
+    layers = [(f"{name}.yaml", load_overlay(name)) for name in names]
     if algorithm is not None:
         chosen = algorithms.resolve(algorithm)
         layers.append(("reference_policy.yaml", load_overlay("reference_policy")))
@@ -178,14 +175,6 @@ def _compose_defaults(trainer: str) -> DictConfig:
         return compose(trainer)
 
 
-def load_overlay(name: str) -> dict:
-    """One of the files in `config/verl` (`paper`, `cpu`, `gpu`, `reference_policy`)."""
-    path = in_checkout("config/verl") / f"{name}.yaml"
-    if not path.is_file():
-        raise InputError(f"{path}: no such file; training.backend is one of {', '.join(BACKENDS)}")
-    return yaml.safe_load(path.read_text(encoding="utf-8"))
-
-
 def paper_listing() -> dict[str, Any]:
     """The paper's own listing of verl's keys, dotted."""
     return dict(leaves(yaml.safe_load(REFERENCE.read_text(encoding="utf-8"))["verl"]))
@@ -195,15 +184,6 @@ def paper_exceptions() -> dict[str, dict]:
     """The keys of the paper's listing that are not set as spelled there, by key; see config/verl/paper_keys.yaml."""
     entries = yaml.safe_load(in_checkout("config/verl/paper_keys.yaml").read_text(encoding="utf-8"))
     return {entry["key"]: entry for entry in entries}
-
-
-def leaves(tree: Mapping, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Dotted keys and values of a nested mapping; an empty mapping is a value."""
-    for key, value in tree.items():
-        if isinstance(value, Mapping) and value:
-            yield from leaves(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value
 
 
 def _set_overrides(config: DictConfig, overrides: Mapping[str, Any], section: str) -> None:

@@ -7,17 +7,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from planner_r1.checkout import in_checkout
 from planner_r1.environments import ACTIVE
 from planner_r1.errors import InputError
 from planner_r1.queries import load_queries
-from planner_r1.study import Study
+from planner_r1.study import BASE_REGIME, Study
 from planner_r1.training import algorithms
+from planner_r1.verl_overlays import ENGINE, load_overlay
 
 BATCH, GPUS = "data.train_batch_size", "trainer.n_gpus_per_node"
-ROLLOUT = "actor_rollout_ref.rollout.name"
 
 
 def check_training(study: Study) -> None:
@@ -49,10 +46,10 @@ def check_train_file(study: Study) -> None:
 
 
 def _check_engine(study: Study) -> None:
-    asked = [study.regime_overrides(regime).get(ROLLOUT) for regime in study.regimes]
+    asked = [study.regime_overrides(regime).get(ENGINE) for regime in (BASE_REGIME, *study.regimes)]
     if study.backend == "cpu" and "sglang" in asked and study.environment == ACTIVE and not find_spec("sglang"):
         raise InputError(
-            f"{ROLLOUT}: sglang is not in this environment; run `make engine`, then set environment: venv:.venv-engine"
+            f"{ENGINE}: sglang is not in this environment; run `make engine`, then set environment: venv:.venv-engine"
         )
 
 
@@ -62,8 +59,8 @@ def batch_size(study: Study, regime: str) -> Any:
 
 
 def _check_batches(study: Study, queries: int | None, key: str) -> None:
-    """verl would find no whole batch in fewer queries than a step asks. A batch that is no number is told by verl's
-    configuration."""
+    """verl would find no whole batch in fewer queries than a step asks. A batch that is not a number is refused with
+    verl's configuration."""
     for regime in study.regimes:
         part, batch = study.train_queries(regime), batch_size(study, regime)
         size, where = (part, f"regimes.{regime}.train_queries") if part else (queries, key)
@@ -87,4 +84,4 @@ def _check_shares(study: Study, model: str) -> None:
 @lru_cache
 def _default(name: str, key: str) -> int:
     section, _, leaf = key.partition(".")
-    return yaml.safe_load((in_checkout("config/verl") / f"{name}.yaml").read_text(encoding="utf-8"))[section][leaf]
+    return load_overlay(name)[section][leaf]

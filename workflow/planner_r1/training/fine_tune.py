@@ -31,12 +31,13 @@ from planner_r1.queries import load_queries
 from planner_r1.sandbox.store import Store
 from planner_r1.training import checkpoints, manifest
 from planner_r1.training.base_model import check_model
-from planner_r1.training.config import compose_config, leaves, save_config, verl_defaults
+from planner_r1.training.config import compose_config, save_config, verl_defaults
 from planner_r1.training.launch import PROJECT, absolute, log_path, logged_metrics, segments
 from planner_r1.training.lesson_rows import Lesson, write_lessons
 from planner_r1.training.lessons import Renderer, Rules, lessons, oracle_episodes, recorded_episodes
 from planner_r1.training.process import TrainingError, run_verl
 from planner_r1.training.progress import MetricsFollower
+from planner_r1.verl_overlays import leaves
 
 SPEC = "spec.json"
 WARM_UP = 0.1  # share of the steps in which the learning rate rises; it falls to zero by a cosine thereafter

@@ -28,12 +28,13 @@ from planner_r1.processes import end_all, tail
 from planner_r1.reward import weights_of
 from planner_r1.study import OFFICIAL
 from planner_r1.training import algorithms, checkpoints, manifest
-from planner_r1.training.config import BACKENDS, compose_config, save_config
+from planner_r1.training.config import compose_config, save_config
 from planner_r1.training.episodes import read_dump
 from planner_r1.training.process import TrainingError, run_verl
 from planner_r1.training.progress import MetricsFollower, Progress
 from planner_r1.training.rows import prompt_template_hash, row_count
 from planner_r1.training.verl_files import AGENT_LOOP, write_agent_loop_config, write_tool_config
+from planner_r1.verl_overlays import BACKENDS
 
 PROJECT = "planner_r1"
 SPEC = "spec.json"

@@ -62,11 +62,11 @@ def run_verl(
     """
     with _temporary_folder(work) as temporary, signals_as_exceptions():
         place = environments.environment(environment)
-        variables = _variables(work, backend, store, metrics, temporary) | place.variables
         settings = load_config(config)
+        variables = _variables(work, backend, store, metrics, temporary) | place.variables
         if "planner_r1" in settings:  # a training run
             variables |= saved_weights.variable(settings.planner_r1.export_steps)
-        command = _command(module, config.resolve(), work, place)
+        command = _command(module, config.resolve(), settings, work, place)
         with open(log, "wb") as output:
             try:
                 process = subprocess.Popen(
@@ -87,11 +87,10 @@ def run_verl(
         raise TrainingError(f"verl ended with status {process.returncode}; the last lines of {log}:\n{tail(log)}")
 
 
-def _command(module: str, config: Path, work: Path, place: Environment) -> list[str]:
-    verl = [place.python, "-u", "-m", module, str(config)]
-    settings = load_config(config)
+def _command(module: str, config: Path, settings: DictConfig, work: Path, place: Environment) -> list[str]:
+    """`settings` are what the file `config` holds."""
     before = place.prefix if settings.trainer.nnodes == 1 else _over_nodes(settings, work, place)
-    return [*before, *verl]
+    return [*before, place.python, "-u", "-m", module, str(config)]
 
 
 def _over_nodes(settings: DictConfig, work: Path, place: Environment) -> list[str]:

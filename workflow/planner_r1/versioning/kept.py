@@ -36,7 +36,7 @@ def kept_files(plan: Plan) -> list[str]:
 
 
 def kept_text(plan: Plan) -> str:
-    """The text of a kept study's dvc.yaml. The study's keys are parameters: a comment in its file is no change."""
+    """The text of a kept study's dvc.yaml. The study's keys are parameters: a comment in its file changes nothing."""
     snakemake = ["snakemake", "--cores", "all", "--configfile", plan.study_file]
     outputs: dict[str, list] = {}
     for file in kept_files(plan):

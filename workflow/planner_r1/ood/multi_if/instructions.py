@@ -137,7 +137,7 @@ def _check_values(where: str, name: str, kwargs: dict) -> None:
     if kwargs.get("nth_paragraph", 0) > kwargs.get("num_paragraphs", 0):
         raise InputError(f"{where}: {name} asks for paragraph {kwargs['nth_paragraph']} of {kwargs['num_paragraphs']}")
     if name == "keywords:frequency":
-        return  # officially, a keyword that is no regular expression is one that no reply follows
+        return  # officially, no reply follows a keyword that is not a regular expression
     for key, template in PATTERNS.items():
         for pattern in _as_list(kwargs.get(key, [])):
             if fault := _regex_fault(template.replace("{}", pattern)):

@@ -174,7 +174,7 @@ def _walk(
             met.add(name)
             now = end
         else:
-            return len(met), f"{step!r:.80} is no step of a plan"
+            return len(met), f"{step!r:.80} is not a step of a plan"
     return len(met), None
 
 
@@ -240,7 +240,7 @@ class _Day:
     def meet(self, words: str) -> str | None:
         name = self.names.first(words)
         stated, times = _MINUTES.search(words), _times(words)[:2]
-        if name is None:  # "In total you meet 3 friends" is no step
+        if name is None:  # "In total you meet 3 friends" is not a step
             return "meets somebody whom the task does not name" if stated or times else None
         if name in self.met:
             return f"meets {name} twice"

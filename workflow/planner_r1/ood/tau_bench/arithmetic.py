@@ -25,7 +25,7 @@ def evaluate(expression: str):
     """The value of an expression of ALLOWED characters, by Python's rules: a number, but for "()" and "...".
 
     Raises:
-        ArithmeticFault: it is no arithmetic, or breaks a bound.
+        ArithmeticFault: it is not arithmetic, or breaks a bound.
         ArithmeticError, SyntaxError, TypeError, ValueError, RecursionError, MemoryError: Python cannot work it out. A
             forgotten sign of multiplication, as in "(1)(2)", is a call of a number to Python, and a TypeError.
     """

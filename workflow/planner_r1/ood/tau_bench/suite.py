@@ -127,7 +127,7 @@ class _Dialogue:
 
 
 def _first_call(reply: Reply, native: bool, turn: int) -> ToolCall | None:
-    """The call that is carried out. Where tools are text, what is no well-formed call is words to the user."""
+    """The call that is carried out. Where tools are text, whatever is not a well-formed call is words to the user."""
     if native:
         return next(iter(native_calls(reply, turn)), None)
     return next((call for call in read_tool_calls(reply.text) if not call.error), None)

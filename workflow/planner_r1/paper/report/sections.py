@@ -184,9 +184,9 @@ class Report:
                 [path.parent.parent.relative_to(self.folder / "evaluations"), path.parent.name, "model", *_taken(took)]
             )
         told = (
-            "Requests to servers and services. A request without an answer is no wrong answer: it is asked again until "
+            "Requests to servers and services. A request without an answer does not count as wrong: it is asked again "
         )
-        told += "there is one, and no score is made before."
+        told += "until there is one, and no score is made before."
         again = sum(row[5] + row[4] for row in rows)
         total = f" Of {sum(row[3] for row in rows):,} requests {again:,} were repeated or had no answer at first."
         headings = ("Checkpoint", "Asked for", "Of", "Requests", "Without answer", "Repeated", "Hours")
